@@ -1,0 +1,67 @@
+# One command each: `make demo` shows it, `make test` proves it, `make check` is what CI runs.
+# CARGO_TARGET_DIR is honoured where it is set.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+BIN := $(or $(CARGO_TARGET_DIR),target)/debug
+SETUP := scripts/setup.sh
+step = @printf '\n== %s\n' "$(1)"
+
+.PHONY: help setup demo test check lint advisories mutants fmt
+
+help:
+	@echo 'make demo        workers race, crash and lose answers over 500 invoices: first without Deed, then with it'
+	@echo 'make test        all tests, against a Postgres that they start themselves'
+	@echo 'make check       formatting, lints, docs, licences and all tests: what CI runs'
+	@echo 'make fmt         formats the sources'
+	@echo 'make mutants     changes deed-core at random places and counts the changes that no test notices'
+	@echo 'make advisories  asks the advisory database about the dependencies (needs the network)'
+	@echo 'make setup       installs what is missing on this machine; the others call it as they need it'
+
+setup:
+	@$(SETUP) base nextest deny
+
+# DEMO_ARGS are the demo's options, e.g. make demo DEMO_ARGS='--seed 7'; --help lists them.
+demo:
+	@$(SETUP) base
+	$(call step,build)
+	cargo build --workspace --bins
+	$(call step,demo)
+	$(BIN)/demo $(DEMO_ARGS)
+
+# The programs are built together with the tests: tests start them as processes. TEST_ARGS go to nextest.
+test:
+	@$(SETUP) base nextest
+	$(call step,build)
+	cargo build --workspace --bins --tests --examples
+	$(call step,tests)
+	$(BIN)/with-postgres cargo nextest run --workspace $(TEST_ARGS)
+	$(call step,doc tests)
+	cargo test --workspace --doc
+
+check: lint test
+
+lint:
+	@$(SETUP) base deny
+	$(call step,formatting)
+	cargo fmt --all --check
+	$(call step,bans and licences and sources)
+	cargo deny --log-level error check bans licenses sources
+	$(call step,lints)
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(call step,docs)
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+
+advisories:
+	@$(SETUP) deny
+	cargo deny check advisories
+
+mutants:
+	@$(SETUP) base nextest mutants
+	scripts/mutants.sh $(MUTANTS_ARGS)
+
+fmt:
+	cargo fmt --all

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Brings what builds and tests need and this machine lacks. Names what it does, does nothing twice:
+# every part is looked for before anything is installed, so a second run takes no time.
+#
+#   scripts/setup.sh [base] [nextest] [deny] [mutants]      (without arguments: base nextest deny)
+set -euo pipefail
+
+POSTGRES_OLDEST=14
+# Versions that are installed where the tool is missing; a version that is already there is kept.
+NEXTEST=0.9.143
+DENY=0.20.2
+MUTANTS=27.1.0
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$@"; exit 1; }
+
+postgres_found() {
+    local candidate major
+    for candidate in "$(command -v initdb || true)" \
+        "$(pg_config --bindir 2>/dev/null || true)/initdb" \
+        /usr/lib/postgresql/*/bin/initdb; do
+        [[ -x $candidate ]] || continue
+        # "initdb (PostgreSQL) 15.8 (Debian ...)": the number before the first dot.
+        major=$("$candidate" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/')
+        [[ $major -ge $POSTGRES_OLDEST ]] && return 0
+    done
+    return 1
+}
+
+install_packages() {
+    local -a missing=() as_root=()
+    postgres_found || missing+=(postgresql)
+    command -v cc >/dev/null || missing+=(build-essential)
+    [[ ${#missing[@]} -eq 0 ]] && return 0
+
+    if ! command -v apt-get >/dev/null; then
+        say "missing here: ${missing[*]}"
+        fail "this is no Debian; install PostgreSQL $POSTGRES_OLDEST or newer (the server's programs: initdb, postgres) and a C compiler, then run this again"
+    fi
+    if [[ $(id -u) -ne 0 ]]; then
+        command -v sudo >/dev/null || fail "neither root nor sudo; as root: apt-get install ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing Debian packages: ${missing[*]}"
+    local log
+    log=$(mktemp)
+    # Lists may be absent or too old for what they name; another apt may hold the lock for a while.
+    if ! { "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+            install --yes --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
+        tail -n 30 "$log" >&2
+        fail "apt-get failed; the whole log is in $log"
+    fi
+    rm -f "$log"
+    postgres_found || fail "the distribution's PostgreSQL is older than $POSTGRES_OLDEST; install a newer one (https://www.postgresql.org/download/linux/debian/)"
+}
+
+cargo_tool() {
+    local name=$1 version=$2
+    shift 2
+    command -v "$name" >/dev/null && return 0
+    say "building $name $version (once, some minutes)"
+    # Tools run for seconds here: a quick build is worth more than quick code. Their build is kept
+    # out of this workspace's target directory.
+    env -u CARGO_TARGET_DIR \
+        CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        cargo install --quiet --locked --version "$version" "$@" "$name"
+    command -v "$name" >/dev/null || fail "$name is built, but not on PATH; add ${CARGO_HOME:-$HOME/.cargo}/bin to PATH"
+}
+
+command -v cargo >/dev/null || fail "cargo is missing; install Rust (https://rustup.rs), then run this again"
+[[ $# -gt 0 ]] || set -- base nextest deny
+for part in "$@"; do
+    case $part in
+        base) install_packages ;;
+        nextest) cargo_tool cargo-nextest "$NEXTEST" ;;
+        deny) cargo_tool cargo-deny "$DENY" --no-default-features ;;
+        mutants) cargo_tool cargo-mutants "$MUTANTS" ;;
+        *) fail "unknown part: $part (base, nextest, deny, mutants)" ;;
+    esac
+done
