@@ -30,12 +30,13 @@ postgres_found() {
 install_packages() {
     local -a missing=() as_root=()
     postgres_found || missing+=(postgresql)
-    command -v cc >/dev/null || missing+=(build-essential)
+    # Rust links with the C compiler; nothing of ours is written in C.
+    { command -v cc && command -v make; } >/dev/null || missing+=(build-essential)
     [[ ${#missing[@]} -eq 0 ]] && return 0
 
     if ! command -v apt-get >/dev/null; then
         say "missing here: ${missing[*]}"
-        fail "this is no Debian; install PostgreSQL $POSTGRES_OLDEST or newer (the server's programs: initdb, postgres) and a C compiler, then run this again"
+        fail "this is no Debian; install PostgreSQL $POSTGRES_OLDEST or newer (the server's programs: initdb, postgres), a C compiler and make, then run this again"
     fi
     if [[ $(id -u) -ne 0 ]]; then
         command -v sudo >/dev/null || fail "neither root nor sudo; as root: apt-get install ${missing[*]}"
@@ -58,14 +59,15 @@ install_packages() {
 cargo_tool() {
     local name=$1 version=$2
     shift 2
-    command -v "$name" >/dev/null && return 0
+    # Cargo finds its tools in its own directory also where that is not on PATH.
+    local own=${CARGO_HOME:-~/.cargo}/bin/$name
+    if command -v "$name" >/dev/null || [[ -x $own ]]; then return 0; fi
     say "building $name $version (once, some minutes)"
     # Tools run for seconds here: a quick build is worth more than quick code. Their build is kept
     # out of this workspace's target directory.
     env -u CARGO_TARGET_DIR \
         CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
         cargo install --quiet --locked --version "$version" "$@" "$name"
-    command -v "$name" >/dev/null || fail "$name is built, but not on PATH; add ${CARGO_HOME:-$HOME/.cargo}/bin to PATH"
 }
 
 command -v cargo >/dev/null || fail "cargo is missing; install Rust (https://rustup.rs), then run this again"
