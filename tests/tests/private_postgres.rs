@@ -1,5 +1,7 @@
 //! The private Postgres that `dev` and the tests stand on: its life, and what a hard death of its parent leaves.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise, its helpers too")]
+
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -136,6 +138,46 @@ async fn nobody_enters_without_the_password() {
         0o700
     );
     cluster.stop().await.unwrap();
+}
+
+/// Ctrl-C on a terminal goes to a whole group; the store must outlive the calls that the server still answers.
+#[tokio::test]
+async fn postgres_is_in_a_process_group_of_its_own() {
+    let cluster = Cluster::start(Options::ephemeral()).await.unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", cluster.pid())).unwrap();
+    let group = stat.rsplit_once(") ").unwrap().1.split(' ').nth(2).unwrap();
+    assert_eq!(group, cluster.pid().to_string());
+    cluster.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn start_that_is_given_up_leaves_nothing() {
+    let parent = open_directory();
+    let options = Options {
+        data: Data::Ephemeral(parent.path().into()),
+        ..Options::ephemeral()
+    };
+    let mut start = Box::pin(Cluster::start(options));
+    let pid = loop {
+        tokio::select! {
+            biased;
+            _ = &mut start => panic!("it was to be given up before it is ready"),
+            () = tokio::task::yield_now() => {}
+        }
+        let directory = only_entry(parent.path());
+        if directory.join("data/postmaster.pid").exists()
+            && std::fs::read_to_string(directory.join("data/postmaster.pid"))
+                .unwrap()
+                .lines()
+                .count()
+                > 1
+        {
+            break postmaster(&directory);
+        }
+    };
+    drop(start);
+    assert!(ended(pid));
+    assert!(std::fs::read_dir(parent.path()).unwrap().next().is_none());
 }
 
 #[tokio::test]
@@ -387,23 +429,6 @@ fn stopped_runner_stops_its_command_first_and_then_postgres() {
     assert_eq!(rest, "stopped\n");
     assert_eq!(runner.wait().unwrap().code(), Some(5));
     assert!(ended(pid));
-}
-
-#[test]
-fn without_any_postgres_the_runner_says_what_to_install_or_finds_a_packaged_one() {
-    let temporary = open_directory();
-    let output = Command::new(WITH_POSTGRES)
-        .args(["--", "/bin/sh", "-c", "exit 0"])
-        .env("PATH", "/nonexistent")
-        .env("TMPDIR", temporary.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() || errors.contains("apt-get install postgresql"),
-        "{errors}"
-    );
 }
 
 #[tokio::test]

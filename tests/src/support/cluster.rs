@@ -35,6 +35,7 @@ pub struct Database {
 ///
 /// # Panics
 /// When there is no Postgres, or it makes no database: a test cannot go on without.
+#[expect(clippy::panic, reason = "the caller is a test")]
 pub async fn database() -> Database {
     match make().await {
         Ok(database) => database,
