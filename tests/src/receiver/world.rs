@@ -1,0 +1,305 @@
+//! The receiver's conduct: what becomes of a request, given the dials and the ledger.
+//!
+//! Owns every decision and the one lock. HTTP is `http`'s part: here an outcome is a reply or a cut connection. Every
+//! request runs to its end even if its client has gone: a lost connection takes no effect back.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::dials::{Admission, AnswerFault, Dials, Fault, LookupFault, Queued};
+use super::journal::Journal;
+use super::ledger::{Entry, Ledger};
+use super::messages::{EffectAnswer, EffectRequest, ErrorBody, LookupAnswer, LookupRequest};
+use super::odds;
+
+/// What happens where the dials say *crash*.
+pub type Crash = Arc<dyn Fn() + Send + Sync>;
+
+/// What the client gets to see.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome<T> {
+    Answer(T),
+    Error(u16, ErrorBody),
+    /// The connection ends without an answer.
+    Cut,
+}
+
+/// A receiver without its HTTP side.
+pub struct World {
+    state: Mutex<State>,
+    changes: watch::Sender<u64>,
+    /// How often each business id was released: a delay ends when its number moves.
+    releases: watch::Sender<HashMap<String, u64>>,
+    started: (Instant, SystemTime),
+    crash: Crash,
+}
+
+/// What the lock protects.
+pub(super) struct State {
+    pub ledger: Ledger,
+    pub dials: Dials,
+    pub keys_in_progress: HashSet<String>,
+    /// Moved by a reset: what was under way before it no longer lands.
+    pub epoch: u64,
+    journal: Option<Journal>,
+    queues: HashMap<String, (VecDeque<Fault>, VecDeque<LookupFault>)>,
+}
+
+/// One request on its way: what it meets, and the marks by which its delays and its landing know that they still count.
+#[derive(Clone)]
+pub(super) struct Passage {
+    pub request: EffectRequest,
+    pub fault: Fault,
+    pub epoch: u64,
+    pub released: u64,
+}
+
+impl World {
+    pub fn new(ledger: Ledger, journal: Option<Journal>, dials: Dials, crash: Crash) -> Arc<Self> {
+        let state = State {
+            ledger,
+            dials,
+            keys_in_progress: HashSet::new(),
+            epoch: 0,
+            journal,
+            queues: HashMap::new(),
+        };
+        let world = Arc::new(Self {
+            state: Mutex::new(state),
+            changes: watch::Sender::new(0),
+            releases: watch::Sender::default(),
+            started: (Instant::now(), SystemTime::now()),
+            crash,
+        });
+        world.resume_jobs();
+        world
+    }
+
+    /// Treats one request for an effect, from arrival to answer.
+    pub async fn apply(self: Arc<Self>, request: EffectRequest) -> Outcome<EffectAnswer> {
+        let passage = self.admit(request);
+        if let Some(outcome) = self.turn_away(&passage) {
+            return outcome;
+        }
+        let outcome = self.carry_out(&passage).await;
+        match passage.fault.answer {
+            AnswerFault::Honest => outcome,
+            AnswerFault::Dropped => Outcome::Cut,
+            AnswerFault::Late { after_ms } => {
+                self.delay(&passage.request.business_id, passage.released, after_ms)
+                    .await;
+                outcome
+            }
+            AnswerFault::ErrorBody => Outcome::Error(200, error("internal", "something went wrong", None)),
+            AnswerFault::Crash => {
+                (self.crash)();
+                Outcome::Cut
+            }
+        }
+    }
+
+    /// Answers one lookup with what the receiver shows.
+    pub async fn look_up(self: Arc<Self>, lookup: LookupRequest) -> Outcome<LookupAnswer> {
+        let business_id = lookup.business_id.clone();
+        let released = self.released(&business_id);
+        let fault = {
+            let mut state = self.lock();
+            self.record(
+                &mut state,
+                Entry::LookedUp {
+                    business_id: business_id.clone(),
+                },
+            );
+            let nth = state
+                .ledger
+                .lookups
+                .get(&business_id)
+                .copied()
+                .unwrap_or_default();
+            let queued = state
+                .queues
+                .get_mut(&business_id)
+                .and_then(|(_, lookups)| lookups.pop_front());
+            queued.unwrap_or_else(|| odds::draw_lookup_fault(&state.dials, &business_id, nth))
+        };
+        match fault {
+            LookupFault::Honest => self.see(&lookup),
+            LookupFault::Dropped => Outcome::Cut,
+            LookupFault::Maintenance { retry_after_ms } => maintenance(retry_after_ms),
+            LookupFault::Late { after_ms } => {
+                let outcome = self.see(&lookup);
+                self.delay(&business_id, released, after_ms).await;
+                outcome
+            }
+        }
+    }
+
+    /// Ends every delay that is under way for this business id and shows whatever was hidden of it.
+    pub fn release(&self, business_id: &str) {
+        self.releases
+            .send_modify(|releases| *releases.entry(business_id.to_owned()).or_default() += 1);
+        let mut state = self.lock();
+        self.record(
+            &mut state,
+            Entry::Revealed {
+                business_id: business_id.to_owned(),
+            },
+        );
+    }
+
+    /// Replaces the standing behaviour.
+    pub fn turn(&self, dials: Dials) {
+        self.lock().dials = dials;
+    }
+
+    /// Replaces the faults that are queued for one business id.
+    pub fn queue(&self, business_id: &str, queued: Queued) {
+        let queues = (queued.effects.into(), queued.lookups.into());
+        self.lock().queues.insert(business_id.to_owned(), queues);
+    }
+
+    /// Empties the ledger and its journal; what is still under way will not land. The dials stay.
+    pub fn reset(&self) -> std::io::Result<()> {
+        let mut state = self.lock();
+        if let Some(journal) = &mut state.journal {
+            journal.clear()?;
+        }
+        state.ledger = Ledger::default();
+        state.keys_in_progress.clear();
+        state.epoch += 1;
+        drop(state);
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(())
+    }
+
+    /// Reads the ledger under the lock.
+    pub fn read<T>(&self, read: impl FnOnce(&Ledger) -> T) -> T {
+        read(&self.lock().ledger)
+    }
+
+    /// Moves with every entry.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Milliseconds since 1970; never goes back while the process lives.
+    pub(super) fn now_ms(&self) -> u64 {
+        let (instant, system) = self.started;
+        let since = system.duration_since(UNIX_EPOCH).unwrap_or_default() + instant.elapsed();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) async fn delay(&self, business_id: &str, released: u64, ms: u64) {
+        let mut releases = self.releases.subscribe();
+        let release =
+            releases.wait_for(|releases| releases.get(business_id).copied().unwrap_or_default() > released);
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+            _ = release => {}
+        }
+    }
+
+    pub(super) fn released(&self, business_id: &str) -> u64 {
+        self.releases
+            .borrow()
+            .get(business_id)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panicking test must not hide the ledger from its own assertion message.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes an entry to the journal, then to the ledger.
+    pub(super) fn record(&self, state: &mut State, entry: Entry) {
+        if let Some(journal) = &mut state.journal
+            && let Err(error) = journal.append(&entry)
+        {
+            // A ledger that forgets is worse than none: whoever counts would count too little.
+            tracing::error!(%error, "the receiver cannot write its journal and ends");
+            std::process::exit(74);
+        }
+        state.ledger.record(entry);
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    fn admit(&self, request: EffectRequest) -> Passage {
+        // SUBTLE: read before the arrival is recorded; a test that waits for the arrival and then releases would
+        // otherwise be too early for the delay that it wants to end.
+        let released = self.released(&request.business_id);
+        let mut state = self.lock();
+        self.record(
+            &mut state,
+            Entry::EffectRequested {
+                business_id: request.business_id.clone(),
+            },
+        );
+        let nth = state
+            .ledger
+            .requests
+            .get(&request.business_id)
+            .copied()
+            .unwrap_or_default();
+        let queued = state
+            .queues
+            .get_mut(&request.business_id)
+            .and_then(|(effects, _)| effects.pop_front());
+        let fault = queued.unwrap_or_else(|| odds::draw_fault(&state.dials, &request, nth));
+        Passage {
+            request,
+            fault,
+            epoch: state.epoch,
+            released,
+        }
+    }
+
+    /// The answer to a request that goes no further than the door.
+    fn turn_away(&self, passage: &Passage) -> Option<Outcome<EffectAnswer>> {
+        match passage.fault.admission {
+            Admission::Admitted => None,
+            Admission::Refused => {
+                let refusal = error(
+                    "refused",
+                    "the receiver does not accept this request; nothing was done",
+                    None,
+                );
+                Some(self.refuse(&passage.request, 422, refusal))
+            }
+            Admission::RateLimited { retry_after_ms } => {
+                let body = error(
+                    "rate_limited",
+                    "too many requests; nothing was done",
+                    Some(retry_after_ms),
+                );
+                Some(Outcome::Error(429, body))
+            }
+            Admission::Maintenance { retry_after_ms } => Some(maintenance(retry_after_ms)),
+            Admission::Dropped => Some(Outcome::Cut),
+        }
+    }
+}
+
+pub(super) fn error(code: &str, message: &str, retry_after_ms: Option<u64>) -> ErrorBody {
+    ErrorBody {
+        code: code.to_owned(),
+        message: message.to_owned(),
+        retry_after_ms,
+    }
+}
+
+fn maintenance<T>(retry_after_ms: u64) -> Outcome<T> {
+    Outcome::Error(
+        503,
+        error(
+            "maintenance",
+            "closed for maintenance; nothing was done",
+            Some(retry_after_ms),
+        ),
+    )
+}
