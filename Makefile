@@ -38,7 +38,7 @@ test:
 	$(call step,build)
 	cargo build --workspace --bins --tests --examples
 	$(call step,tests)
-	$(BIN)/with-postgres cargo nextest run --workspace $(TEST_ARGS)
+	$(BIN)/with-postgres -- cargo nextest run --workspace $(TEST_ARGS)
 	$(call step,doc tests)
 	cargo test --workspace --doc
 

@@ -75,7 +75,7 @@ command -v cargo >/dev/null || fail "cargo is missing; install Rust (https://rus
 for part in "$@"; do
     case $part in
         base) install_packages ;;
-        nextest) cargo_tool cargo-nextest "$NEXTEST" ;;
+        nextest) cargo_tool cargo-nextest "$NEXTEST" --no-default-features --features default-no-update ;;
         deny) cargo_tool cargo-deny "$DENY" --no-default-features ;;
         mutants) cargo_tool cargo-mutants "$MUTANTS" ;;
         *) fail "unknown part: $part (base, nextest, deny, mutants)" ;;
