@@ -181,6 +181,7 @@ impl World {
             let message = "the first request with this idempotency key is still under way";
             return Some(Outcome::Error(409, error("key_in_progress", message, None)));
         }
+        self.changed();
         None
     }
 

@@ -157,15 +157,18 @@ impl Receiver {
 
     /// Waits until the ledger, jobs and requests included, is as the condition wants it; bound it with a timeout.
     pub async fn until(&self, condition: impl Fn(&Ledger) -> bool) {
-        let mut changes = self.world.changes();
-        // The world outlives this borrow, so the wait only ends by the condition.
-        let _ = changes.wait_for(|_| self.world.read(&condition)).await;
+        self.world.until(|| self.world.read(&condition)).await;
     }
 
     /// Waits until that many requests for an effect of this business id have arrived, whatever becomes of them.
     pub async fn until_requested(&self, business_id: &str, times: u64) {
         self.until(|ledger| ledger.requests.get(business_id).copied().unwrap_or_default() >= times)
             .await;
+    }
+
+    /// Waits until a request with this idempotency key is under way.
+    pub async fn until_key_in_progress(&self, key: &str) {
+        self.world.until(|| self.world.key_in_progress(key)).await;
     }
 
     /// Waits until that many applications for this business id are in the ledger.

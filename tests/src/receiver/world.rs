@@ -172,7 +172,7 @@ impl World {
         state.keys_in_progress.clear();
         state.epoch += 1;
         drop(state);
-        self.changes.send_modify(|changes| *changes += 1);
+        self.changed();
         Ok(())
     }
 
@@ -181,9 +181,21 @@ impl World {
         read(&self.lock().ledger)
     }
 
-    /// Moves with every entry.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+    /// Whether a request with this idempotency key is under way.
+    pub fn key_in_progress(&self, key: &str) -> bool {
+        self.lock().keys_in_progress.contains(key)
+    }
+
+    /// Waits until the condition holds; it is asked again after every entry and every key that is taken.
+    pub async fn until(&self, condition: impl Fn() -> bool) {
+        let mut changes = self.changes.subscribe();
+        // SUBTLE: not `wait_for`, which would ask the condition under the lock of `changes`; the condition takes the lock
+        // of the state, under which `changed` waits for the other.
+        while !condition() {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Milliseconds since 1970; never goes back while the process lives.
@@ -226,6 +238,10 @@ impl World {
             std::process::exit(74);
         }
         state.ledger.record(entry);
+        self.changed();
+    }
+
+    pub(super) fn changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 

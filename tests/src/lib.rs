@@ -1,0 +1,2 @@
+pub mod receiver;
+pub mod support;
