@@ -1,16 +1,12 @@
-//! How an admitted request becomes an effect: fence, idempotency key, and the landing itself, at once, late or as a job.
-//!
-//! The second half of `World`: the first, `world`, has decided what the request meets on its way.
+//! How an admitted request becomes an effect: past the `gate`, then at once, late, or as one of the `jobs`.
 
 use std::sync::Arc;
 
-use super::dials::{Fencing, Idempotency, Mode, StoredRefusals};
-use super::ledger::{Application, Entry, Job, KeptAnswer};
-use super::messages::{EffectAnswer, EffectRequest, ErrorBody, FencingToken, JobStatus};
-use super::world::{Outcome, Passage, State, World, error};
-
-/// A status and its body.
-type Refusal = (u16, ErrorBody);
+use super::dials::{Fencing, Mode};
+use super::gate::above_floor;
+use super::ledger::{Application, Entry};
+use super::messages::EffectAnswer;
+use super::world::{Outcome, Passage, World};
 
 impl World {
     /// Carries out what was admitted and says what an honest answer is.
@@ -38,215 +34,8 @@ impl World {
         }
     }
 
-    /// Answers a request with a refusal, which its key may replay later.
-    pub(super) fn refuse(
-        &self,
-        request: &EffectRequest,
-        status: u16,
-        body: ErrorBody,
-    ) -> Outcome<EffectAnswer> {
-        let mut state = self.lock();
-        if let Idempotency::Honoured {
-            refusals: StoredRefusals::Replayed,
-            ..
-        } = state.dials.idempotency
-            && request.idempotency_key.is_some()
-        {
-            let answer = Err((status, body.clone()));
-            let kept = KeptAnswer {
-                request: request.clone(),
-                answer,
-                answered_at_ms: self.now_ms(),
-            };
-            self.record(&mut state, Entry::RefusalKept { kept });
-        }
-        Outcome::Error(status, body)
-    }
-
-    /// Takes up the jobs that an earlier process had accepted.
-    pub(super) fn resume_jobs(self: &Arc<Self>) {
-        let jobs: Vec<Job> = self.read(|ledger| {
-            ledger
-                .jobs
-                .iter()
-                .filter(|job| job.under_way())
-                .cloned()
-                .collect()
-        });
-        for job in jobs {
-            let released = self.released(&job.request.business_id);
-            let passage = Passage {
-                request: job.request.clone(),
-                fault: job.fault.clone(),
-                epoch: 0,
-                released,
-            };
-            tokio::spawn(Arc::clone(self).run(job, passage));
-        }
-    }
-
-    /// Lets a lookup's token raise the floor, or refuses it.
-    pub(super) fn show_token(
-        &self,
-        state: &mut State,
-        business_id: &str,
-        token: FencingToken,
-    ) -> Result<(), Refusal> {
-        if state.dials.fencing != Fencing::EffectsAndLookups {
-            return Ok(());
-        }
-        above_floor(state, business_id, token)?;
-        self.record(
-            state,
-            Entry::TokenSeen {
-                business_id: business_id.to_owned(),
-                token,
-            },
-        );
-        Ok(())
-    }
-
-    fn take_token(&self, state: &mut State, request: &EffectRequest) -> Result<(), Refusal> {
-        if state.dials.fencing == Fencing::Ignored {
-            return Ok(());
-        }
-        let business_id = &request.business_id;
-        let token = request.fencing_token.ok_or_else(|| {
-            (
-                400,
-                error(
-                    "token_missing",
-                    "this receiver applies nothing without a fencing token",
-                    None,
-                ),
-            )
-        })?;
-        above_floor(state, business_id, token)?;
-        if state
-            .ledger
-            .used_tokens
-            .get(business_id)
-            .is_some_and(|used| used.contains(&token))
-        {
-            return Err((
-                409,
-                error(
-                    "used_token",
-                    "this fencing token has been used; nothing was done",
-                    None,
-                ),
-            ));
-        }
-        self.record(
-            state,
-            Entry::TokenSeen {
-                business_id: business_id.clone(),
-                token,
-            },
-        );
-        self.record(
-            state,
-            Entry::TokenUsed {
-                business_id: business_id.clone(),
-                token,
-            },
-        );
-        Ok(())
-    }
-
-    /// Marks the key as in progress, or gives the answer that it stands for.
-    fn take_key(&self, state: &mut State, request: &EffectRequest) -> Option<Outcome<EffectAnswer>> {
-        let Idempotency::Honoured { retention_ms, .. } = state.dials.idempotency else {
-            return None;
-        };
-        let key = request.idempotency_key.as_ref()?;
-        let kept = state.ledger.kept_answers.get(key);
-        if let Some(kept) =
-            kept.filter(|kept| self.now_ms() < kept.answered_at_ms.saturating_add(retention_ms))
-        {
-            if !kept.request.asks_the_same(request) {
-                let message =
-                    "this idempotency key belongs to a request for another effect; nothing was done";
-                return Some(Outcome::Error(422, error("key_reused", message, None)));
-            }
-            return Some(match kept.answer.clone() {
-                Ok(answer) => Outcome::Answer(EffectAnswer {
-                    replayed: true,
-                    ..answer
-                }),
-                Err((status, body)) => Outcome::Error(status, body),
-            });
-        }
-        if !state.keys_in_progress.insert(key.clone()) {
-            let message = "the first request with this idempotency key is still under way";
-            return Some(Outcome::Error(409, error("key_in_progress", message, None)));
-        }
-        self.changed();
-        None
-    }
-
-    fn accept(self: &Arc<Self>, passage: &Passage, queued_ms: u64, run_ms: u64) -> Outcome<EffectAnswer> {
-        let Passage { request, fault, .. } = passage;
-        let mut state = self.lock();
-        let external_id = state.ledger.next_external_id();
-        let job = Job {
-            external_id: external_id.clone(),
-            request: request.clone(),
-            fault: fault.clone(),
-            queued_ms,
-            run_ms: run_ms.saturating_add(fault.apply_after_ms),
-            status: JobStatus::Queued,
-        };
-        let retry_after_ms = Some(job.queued_ms.saturating_add(job.run_ms));
-        let answer = EffectAnswer {
-            external_id,
-            applied: Vec::new(),
-            replayed: false,
-            retry_after_ms,
-        };
-        let kept = self.keep(&mut state, request, &answer);
-        self.record(
-            &mut state,
-            Entry::JobAccepted {
-                job: job.clone(),
-                kept,
-            },
-        );
-        drop(state);
-        tokio::spawn(Arc::clone(self).run(job, passage.clone()));
-        Outcome::Answer(answer)
-    }
-
-    /// A job's life after its acceptance.
-    async fn run(self: Arc<Self>, job: Job, passage: Passage) {
-        let business_id = &passage.request.business_id;
-        if job.status == JobStatus::Queued {
-            self.delay(business_id, passage.released, job.queued_ms).await;
-            self.move_job(&job, &passage, JobStatus::Pending);
-        }
-        self.delay(business_id, passage.released, job.run_ms).await;
-        if job.fails() {
-            self.move_job(&job, &passage, JobStatus::Failed);
-        } else if let Outcome::Error(..) = self.land(&passage, Some(job.external_id.clone())) {
-            self.move_job(&job, &passage, JobStatus::Failed);
-        }
-    }
-
-    fn move_job(&self, job: &Job, passage: &Passage, status: JobStatus) {
-        let mut state = self.lock();
-        if state.epoch == passage.epoch {
-            self.record(
-                &mut state,
-                Entry::JobMoved {
-                    external_id: job.external_id.clone(),
-                    status,
-                },
-            );
-        }
-    }
-
     /// Brings the effect about; a job's effect bears the job's id.
-    fn land(&self, passage: &Passage, job: Option<String>) -> Outcome<EffectAnswer> {
+    pub(super) fn land(&self, passage: &Passage, job: Option<String>) -> Outcome<EffectAnswer> {
         let Passage { request, fault, .. } = passage;
         let mut state = self.lock();
         if state.epoch != passage.epoch {
@@ -304,30 +93,5 @@ impl World {
         };
         self.record(&mut state, Entry::Applied { application, kept });
         Outcome::Answer(answer)
-    }
-
-    /// What the request's key replays from now on; the key is no longer in progress.
-    fn keep(&self, state: &mut State, request: &EffectRequest, answer: &EffectAnswer) -> Option<KeptAnswer> {
-        let key = request.idempotency_key.as_ref()?;
-        state.keys_in_progress.remove(key);
-        let Idempotency::Honoured { .. } = state.dials.idempotency else {
-            return None;
-        };
-        Some(KeptAnswer {
-            request: request.clone(),
-            answer: Ok(answer.clone()),
-            answered_at_ms: self.now_ms(),
-        })
-    }
-}
-
-fn above_floor(state: &State, business_id: &str, token: FencingToken) -> Result<(), Refusal> {
-    match state.ledger.floors.get(business_id) {
-        Some(floor) if token < *floor => {
-            let message =
-                format!("fencing token {token} is below {floor}, which was seen since; nothing was done");
-            Err((412, error("stale_token", &message, None)))
-        }
-        _ => Ok(()),
     }
 }

@@ -7,10 +7,14 @@
 //! [`Receiver`] runs it inside a test, the binary `receiver` as a process of its own; both serve the same `http` over
 //! the same `world`. A worker talks to either through [`ReceiverClient`].
 
+mod call;
 mod client;
+mod conduct;
 mod connection;
 mod dials;
+mod gate;
 mod http;
+mod jobs;
 mod journal;
 mod landing;
 mod ledger;
@@ -28,7 +32,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-pub use client::{Applied, Call, Doubt, ReceiverClient, Seen};
+pub use call::{Applied, Call, Doubt, Seen};
+pub use client::ReceiverClient;
 pub use dials::{
     Admission, AnswerFault, Dials, Fault, Fencing, Idempotency, JobEnd, LookupFault, Mode, Queued,
     StoredRefusals,

@@ -1,7 +1,6 @@
-//! The receiver's conduct: what becomes of a request, given the dials and the ledger.
+//! The receiver without its HTTP side: the one lock around ledger, dials and queued faults; the clock; what is waited for.
 //!
-//! Owns every decision and the one lock. HTTP is `http`'s part: here an outcome is a reply or a cut connection. Every
-//! request runs to its end even if its client has gone: a lost connection takes no effect back.
+//! Owns the state and how entries get into it. What a request meets is `conduct`'s part.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +9,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::dials::{Admission, AnswerFault, Dials, Fault, LookupFault, Queued};
+use super::dials::{Dials, Fault, LookupFault, Queued};
 use super::journal::Journal;
 use super::ledger::{Entry, Ledger};
-use super::messages::{EffectAnswer, EffectRequest, ErrorBody, LookupAnswer, LookupRequest};
-use super::odds;
+use super::messages::{EffectRequest, ErrorBody};
 
 /// What happens where the dials say *crash*.
 pub type Crash = Arc<dyn Fn() + Send + Sync>;
@@ -35,7 +33,7 @@ pub struct World {
     /// How often each business id was released: a delay ends when its number moves.
     releases: watch::Sender<HashMap<String, u64>>,
     started: (Instant, SystemTime),
-    crash: Crash,
+    pub(super) crash: Crash,
 }
 
 /// What the lock protects.
@@ -46,7 +44,7 @@ pub(super) struct State {
     /// Moved by a reset: what was under way before it no longer lands.
     pub epoch: u64,
     journal: Option<Journal>,
-    queues: HashMap<String, (VecDeque<Fault>, VecDeque<LookupFault>)>,
+    pub queues: HashMap<String, (VecDeque<Fault>, VecDeque<LookupFault>)>,
 }
 
 /// One request on its way: what it meets, and the marks by which its delays and its landing know that they still count.
@@ -77,65 +75,6 @@ impl World {
         });
         world.resume_jobs();
         world
-    }
-
-    /// Treats one request for an effect, from arrival to answer.
-    pub async fn apply(self: Arc<Self>, request: EffectRequest) -> Outcome<EffectAnswer> {
-        let passage = self.admit(request);
-        if let Some(outcome) = self.turn_away(&passage) {
-            return outcome;
-        }
-        let outcome = self.carry_out(&passage).await;
-        match passage.fault.answer {
-            AnswerFault::Honest => outcome,
-            AnswerFault::Dropped => Outcome::Cut,
-            AnswerFault::Late { after_ms } => {
-                self.delay(&passage.request.business_id, passage.released, after_ms)
-                    .await;
-                outcome
-            }
-            AnswerFault::ErrorBody => Outcome::Error(200, error("internal", "something went wrong", None)),
-            AnswerFault::Crash => {
-                (self.crash)();
-                Outcome::Cut
-            }
-        }
-    }
-
-    /// Answers one lookup with what the receiver shows.
-    pub async fn look_up(self: Arc<Self>, lookup: LookupRequest) -> Outcome<LookupAnswer> {
-        let business_id = lookup.business_id.clone();
-        let released = self.released(&business_id);
-        let fault = {
-            let mut state = self.lock();
-            self.record(
-                &mut state,
-                Entry::LookedUp {
-                    business_id: business_id.clone(),
-                },
-            );
-            let nth = state
-                .ledger
-                .lookups
-                .get(&business_id)
-                .copied()
-                .unwrap_or_default();
-            let queued = state
-                .queues
-                .get_mut(&business_id)
-                .and_then(|(_, lookups)| lookups.pop_front());
-            queued.unwrap_or_else(|| odds::draw_lookup_fault(&state.dials, &business_id, nth))
-        };
-        match fault {
-            LookupFault::Honest => self.see(&lookup),
-            LookupFault::Dropped => Outcome::Cut,
-            LookupFault::Maintenance { retry_after_ms } => maintenance(retry_after_ms),
-            LookupFault::Late { after_ms } => {
-                let outcome = self.see(&lookup);
-                self.delay(&business_id, released, after_ms).await;
-                outcome
-            }
-        }
     }
 
     /// Ends every delay that is under way for this business id and shows whatever was hidden of it.
@@ -244,61 +183,6 @@ impl World {
     pub(super) fn changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
-
-    fn admit(&self, request: EffectRequest) -> Passage {
-        // SUBTLE: read before the arrival is recorded; a test that waits for the arrival and then releases would
-        // otherwise be too early for the delay that it wants to end.
-        let released = self.released(&request.business_id);
-        let mut state = self.lock();
-        self.record(
-            &mut state,
-            Entry::EffectRequested {
-                business_id: request.business_id.clone(),
-            },
-        );
-        let nth = state
-            .ledger
-            .requests
-            .get(&request.business_id)
-            .copied()
-            .unwrap_or_default();
-        let queued = state
-            .queues
-            .get_mut(&request.business_id)
-            .and_then(|(effects, _)| effects.pop_front());
-        let fault = queued.unwrap_or_else(|| odds::draw_fault(&state.dials, &request, nth));
-        Passage {
-            request,
-            fault,
-            epoch: state.epoch,
-            released,
-        }
-    }
-
-    /// The answer to a request that goes no further than the door.
-    fn turn_away(&self, passage: &Passage) -> Option<Outcome<EffectAnswer>> {
-        match passage.fault.admission {
-            Admission::Admitted => None,
-            Admission::Refused => {
-                let refusal = error(
-                    "refused",
-                    "the receiver does not accept this request; nothing was done",
-                    None,
-                );
-                Some(self.refuse(&passage.request, 422, refusal))
-            }
-            Admission::RateLimited { retry_after_ms } => {
-                let body = error(
-                    "rate_limited",
-                    "too many requests; nothing was done",
-                    Some(retry_after_ms),
-                );
-                Some(Outcome::Error(429, body))
-            }
-            Admission::Maintenance { retry_after_ms } => Some(maintenance(retry_after_ms)),
-            Admission::Dropped => Some(Outcome::Cut),
-        }
-    }
 }
 
 pub(super) fn error(code: &str, message: &str, retry_after_ms: Option<u64>) -> ErrorBody {
@@ -307,15 +191,4 @@ pub(super) fn error(code: &str, message: &str, retry_after_ms: Option<u64>) -> E
         message: message.to_owned(),
         retry_after_ms,
     }
-}
-
-fn maintenance<T>(retry_after_ms: u64) -> Outcome<T> {
-    Outcome::Error(
-        503,
-        error(
-            "maintenance",
-            "closed for maintenance; nothing was done",
-            Some(retry_after_ms),
-        ),
-    )
 }
