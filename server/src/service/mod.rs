@@ -1,0 +1,55 @@
+//! Admission and deadlines. Knows neither tonic nor SQL: commands in, judged replies out.
+
+use std::time::{Duration, Instant};
+
+use deed_core::command::Command;
+use deed_core::reply::{Refusal, Reply};
+use deed_core::time::Span;
+
+/// A command that was judged, with how long it waited inside the service before the database's time of its judgement.
+#[derive(Debug)]
+pub struct Judged {
+    /// For the caller.
+    pub reply: Reply,
+    /// Replica's own time until the statement was sent, plus the database's wait for the lock.
+    pub waited: Span,
+}
+
+/// Why a call was not judged, or was refused. The gRPC edge has the one table from these to codes.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The protocol refused it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The queue is full.
+    #[error("too many calls are waiting; try again in {retry_after:?}")]
+    Overloaded {
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// The database is away, or does not say what became of the call.
+    #[error("the database is not available: {why}; repeat the call with the same request id in {retry_after:?}")]
+    StoreUnavailable {
+        /// For people.
+        why: String,
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// The caller's deadline passed before the call could be judged. It was not executed, or a repeat will tell.
+    #[error("the deadline passed before the call was judged; repeat it with the same request id")]
+    DeadlineExceeded,
+    /// The server drains.
+    #[error("the server is shutting down; repeat the call with the same request id at another replica")]
+    ShuttingDown,
+}
+
+/// One call on its way in.
+#[derive(Debug)]
+pub struct Call {
+    /// What it asks.
+    pub command: Command,
+    /// When it arrived at this replica.
+    pub arrived: Instant,
+    /// When its caller gives up.
+    pub deadline: Instant,
+}
