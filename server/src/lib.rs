@@ -1,0 +1,5 @@
+//! The server of Deed: edges, service, committer and store around the core that decides.
+
+pub mod postgres;
+pub mod service;
+pub mod store;
