@@ -65,12 +65,15 @@ impl Stops {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let kept = arguments.keep;
     match run(arguments).await {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            // One line, and to the output as well: that is what the reader of `--keep` sees.
-            println!("with-postgres: {}", format!("{error:#}").replace('\n', " | "));
             eprintln!("with-postgres: {error:#}");
+            if kept {
+                // In place of the address, and in one line: its reader sees nothing else.
+                println!("{}", format!("{error:#}").replace('\n', " | "));
+            }
             ExitCode::FAILURE
         }
     }
