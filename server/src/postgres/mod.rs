@@ -12,13 +12,14 @@ mod account;
 mod binaries;
 mod directory;
 mod error;
+mod options;
 mod postmaster;
 
 use std::env;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -27,10 +28,12 @@ use tokio_postgres::NoTls;
 use tokio_postgres::error::SqlState;
 
 pub use error::Error;
+pub use options::{Data, Options, Port, default_directory};
 
 use account::Account;
 use binaries::{Binaries, Search};
 use directory::{Directory, EPHEMERAL_PREFIX, SUPERUSER};
+use options::SETTINGS;
 use postmaster::{Postmaster, Shutdown};
 
 /// Recovery after a crash reads back at most `max_wal_size` of log; a slow disk does that within this time.
@@ -43,52 +46,6 @@ const ATTEMPTS: u32 = 5;
 /// with this pause.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Small, durable, quiet. Whoever needs others gives them in [`Options::settings`], which come later and win.
-const SETTINGS: [(&str, &str); 10] = [
-    ("listen_addresses", "127.0.0.1"),
-    // The directory may be too deep for a socket's 107 bytes, and the loopback serves every client.
-    ("unix_socket_directories", ""),
-    ("fsync", "on"),
-    ("full_page_writes", "on"),
-    ("synchronous_commit", "on"),
-    // Many tests at once, each with a server's pool and a client or two.
-    ("max_connections", "200"),
-    ("shared_buffers", "64MB"),
-    // Short statements only: compiling them costs more than running them.
-    ("jit", "off"),
-    ("timezone", "UTC"),
-    ("log_timezone", "UTC"),
-];
-
-/// Where the data of a private Postgres is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Data {
-    /// In this directory, made where it is missing; it survives the process.
-    Kept(PathBuf),
-    /// In a new directory below this one; it goes with the [`Cluster`].
-    Ephemeral(PathBuf),
-}
-
-/// The port on 127.0.0.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Port {
-    /// Any that is free.
-    Free,
-    /// This one.
-    Fixed(u16),
-}
-
-/// How to start a private Postgres.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Where its data is.
-    pub data: Data,
-    /// Where it listens.
-    pub port: Port,
-    /// Names and values of settings beyond, or instead of, the launcher's own.
-    pub settings: Vec<(String, String)>,
-}
-
 /// A running private Postgres. Dropping it ends the process without waiting for a checkpoint; [`Cluster::stop`] is the
 /// polite way.
 #[derive(Debug)]
@@ -99,40 +56,6 @@ pub struct Cluster {
     directory: Directory,
     port: u16,
     password: SecretString,
-}
-
-impl Options {
-    /// Data in `directory`, any free port.
-    pub fn kept(directory: impl Into<PathBuf>) -> Self {
-        Self {
-            data: Data::Kept(directory.into()),
-            port: Port::Free,
-            settings: Vec::new(),
-        }
-    }
-
-    /// Data in the system's temporary directory, any free port.
-    #[must_use]
-    pub fn ephemeral() -> Self {
-        Self {
-            data: Data::Ephemeral(env::temp_dir()),
-            port: Port::Free,
-            settings: Vec::new(),
-        }
-    }
-
-    /// The same on `port`.
-    #[must_use]
-    pub fn on(self, port: Port) -> Self {
-        Self { port, ..self }
-    }
-
-    /// The same with one setting more.
-    #[must_use]
-    pub fn with(mut self, setting: &str, value: &str) -> Self {
-        self.settings.push((setting.to_owned(), value.to_owned()));
-        self
-    }
 }
 
 impl Cluster {
@@ -219,24 +142,6 @@ impl Cluster {
         let shutdown = shutdown(&self.directory);
         self.postmaster.stop(shutdown).await
     }
-}
-
-/// Where `dev` keeps its data unless told otherwise: `/var/lib/deed` for root (the account that Postgres then runs as
-/// cannot enter root's home), else `deed` in the user's data directory.
-#[must_use]
-pub fn default_directory() -> PathBuf {
-    if nix::unistd::geteuid().is_root() {
-        return "/var/lib/deed/postgres".into();
-    }
-    let absolute = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    absolute("XDG_DATA_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
-        .unwrap_or_default()
-        .join("deed/postgres")
 }
 
 /// The checkpoint of a fast shutdown is for a next start; a temporary directory has none.
