@@ -1,5 +1,8 @@
 //! Admission and deadlines. Knows neither tonic nor SQL: commands in, judged replies out.
 
+pub mod ledger;
+
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use deed_core::command::Command;
@@ -52,4 +55,10 @@ pub struct Call {
     pub arrived: Instant,
     /// When its caller gives up.
     pub deadline: Instant,
+}
+
+/// Judges calls. What the edges need of everything behind them.
+pub trait Judge: Send + Sync + 'static {
+    /// Judges one call and answers after its commit, or says why not. Dropping the future gives the call up.
+    fn judge(&self, call: Call) -> impl Future<Output = Result<Judged, Error>> + Send;
 }
