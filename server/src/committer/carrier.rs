@@ -153,7 +153,7 @@ impl<C: Connect> Carrier<C> {
         let mut worth = Vec::new();
         for mut job in batch {
             let since = away.min(*job.failing_since.get_or_insert(now));
-            if now.duration_since(since) + pause < self.office.patience && now + pause < job.call.deadline {
+            if now.duration_since(since) < self.office.patience && now + pause < job.call.deadline {
                 worth.push(job);
             } else {
                 // The text is the store's own: no address, no password, nothing of the caller's.

@@ -21,6 +21,8 @@ mod job;
 mod lane;
 mod office;
 mod round;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
