@@ -140,6 +140,7 @@ async fn lookups_can_be_dropped_and_refused_for_maintenance_without_touching_the
         "{closed:?}"
     );
     assert_eq!(seen(&client).await?.effects.len(), 1);
+    assert_eq!(receiver.summary().lookups, 3);
     Ok(())
 }
 

@@ -127,6 +127,9 @@ async fn a_line_cut_short_by_a_crash_is_dropped_and_any_other_damage_is_told() -
     let (mut child, client) = spawn(&data, &Dials::default()).await?;
     assert_eq!(client.ledger().await?.len(), 1);
     done(client.apply(&charge()).await)?;
+    child.kill().await?;
+
+    let (mut child, client) = spawn(&data, &Dials::default()).await?;
     assert_eq!(client.ledger().await?.len(), 2);
     child.kill().await?;
 
@@ -141,5 +144,19 @@ async fn a_line_cut_short_by_a_crash_is_dropped_and_any_other_damage_is_told() -
         !output.status.success() && message.contains("line 1"),
         "{message}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_reset_also_empties_the_journal() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let data = dir.path().join("ledger");
+    let (mut child, client) = spawn(&data, &Dials::default()).await?;
+    done(client.apply(&charge()).await)?;
+    client.reset().await?;
+    child.kill().await?;
+
+    let (_child, client) = spawn(&data, &Dials::default()).await?;
+    assert!(client.ledger().await?.is_empty());
     Ok(())
 }
