@@ -1,5 +1,6 @@
 //! Admission and deadlines. Knows neither tonic nor SQL: commands in, judged replies out.
 
+mod gate;
 pub mod ledger;
 
 use std::future::Future;
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 use deed_core::command::Command;
 use deed_core::reply::{Refusal, Reply};
 use deed_core::time::Span;
+
+pub use gate::Gate;
 
 /// A command that was judged, with how long it waited inside the service before the database's time of its judgement.
 #[derive(Debug)]
