@@ -1,6 +1,8 @@
 //! The server of Deed: edges, service, committer and store around the core that decides.
 
 pub mod committer;
+pub mod grpc;
 pub mod postgres;
 pub mod service;
 pub mod store;
+pub mod sweeper;

@@ -1,7 +1,8 @@
 //! What a claim would get now: the rules of when to execute, to look up, to wait, to stop. Reads the case, changes nothing.
 
+use super::Protocol;
 use super::case::Case;
-use crate::action::{Approval, Attempt, State, Stop, Word};
+use crate::action::{Action, Approval, Attempt, State, Stop, Word};
 use crate::contract::{Deduplication, EffectClass, OnPartial};
 use crate::reply::{BlockReason, WaitReason};
 use crate::text::FactName;
@@ -155,28 +156,7 @@ impl Case<'_> {
 
     /// I7: the earliest time at which absence can be believed.
     pub fn quiet_time(&self) -> Timestamp {
-        let contract = &self.action.spec.contract;
-        let margin = contract.settle_window().plus(self.protocol.max_clock_step);
-        let pending = if contract.asynchronous {
-            contract.effect_deadline()
-        } else {
-            Span::ZERO
-        };
-        let over = self
-            .action
-            .undisproved
-            .iter()
-            .map(|attempt| self.send_over(attempt).plus(pending).plus(margin));
-        over.max().unwrap_or(self.action.created_at)
-    }
-
-    /// When the send of an attempt is certainly over.
-    // SUBTLE: the latest expiry that its holder was ever told, even if the lease ended earlier: another thread of the
-    // holder may still start its send within it (C18).
-    fn send_over(&self, attempt: &Attempt) -> Timestamp {
-        attempt
-            .ended_at
-            .unwrap_or_else(|| attempt.lease_end.plus(self.action.spec.contract.send_timeout))
+        self.protocol.quiet_time(&self.action)
     }
 
     /// How long the receiver may still report pending work.
@@ -186,7 +166,7 @@ impl Case<'_> {
             .action
             .undisproved
             .iter()
-            .map(|attempt| self.send_over(attempt).plus(deadline));
+            .map(|attempt| send_over(&self.action, attempt).plus(deadline));
         over.max().unwrap_or(self.action.created_at)
     }
 
@@ -205,4 +185,31 @@ impl Case<'_> {
             .first_sent_at
             .map(|first| first.plus(window).minus(margin))
     }
+}
+
+impl Protocol {
+    /// I7: the earliest time at which the absence of the effect can be believed; for screens too.
+    pub fn quiet_time(&self, action: &Action) -> Timestamp {
+        let contract = &action.spec.contract;
+        let margin = contract.settle_window().plus(self.max_clock_step);
+        let pending = if contract.asynchronous {
+            contract.effect_deadline()
+        } else {
+            Span::ZERO
+        };
+        let over = action
+            .undisproved
+            .iter()
+            .map(|attempt| send_over(action, attempt).plus(pending).plus(margin));
+        over.max().unwrap_or(action.created_at)
+    }
+}
+
+/// When the send of an attempt is certainly over.
+// SUBTLE: the latest expiry that its holder was ever told, even if the lease ended earlier: another thread of the
+// holder may still start its send within it (C18).
+fn send_over(action: &Action, attempt: &Attempt) -> Timestamp {
+    attempt
+        .ended_at
+        .unwrap_or_else(|| attempt.lease_end.plus(action.spec.contract.send_timeout))
 }

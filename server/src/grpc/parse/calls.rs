@@ -1,0 +1,169 @@
+//! The calls of workers and witnesses about one action.
+
+use deed_core::command::{Ask, Command, Request};
+use deed_core::id::ActionKey;
+use deed_core::text::{ExternalId, Namespace, Principal, Tool};
+use deed_proto::v1;
+
+use super::request::Repeatable;
+use super::spec::specification;
+use super::text::{self, key_text};
+use super::{At, Invalid, evidence, number};
+
+/// A message that is one command.
+pub trait Call: Repeatable {
+    /// Parses it in the name of the caller's principal.
+    fn command(self, principal: Principal) -> Result<Command, Invalid>;
+}
+
+impl Call for v1::PlanRequest {
+    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
+        let owner = self.owner.clone();
+        let request = self.request(owner, principal)?;
+        Ok(Command {
+            key: text::key(self.key)?,
+            request,
+            ask: Ask::Plan {
+                spec: specification(self.specification)?,
+            },
+        })
+    }
+}
+
+impl Call for v1::ClaimRequest {
+    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
+        let owner = self.owner.clone();
+        let request = self.request(owner, principal)?;
+        Ok(Command {
+            key: text::key(self.key)?,
+            request,
+            ask: Ask::Claim {
+                spec: specification(self.specification)?,
+                begin: self.begin,
+            },
+        })
+    }
+}
+
+impl Call for v1::BeginRequest {
+    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
+        let owner = self.owner.clone();
+        let request = self.request(owner, principal)?;
+        Ok(Command {
+            key: text::key(self.key)?,
+            request,
+            ask: Ask::Begin {
+                token: number::token(self.fencing_token)?,
+            },
+        })
+    }
+}
+
+impl Call for v1::ReportRequest {
+    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
+        let owner = self.owner.clone();
+        let request = self.request(owner, principal)?;
+        let spec = self.specification.map(|spec| specification(Some(spec)));
+        Ok(Command {
+            key: text::key(self.key)?,
+            request,
+            ask: Ask::Report {
+                token: number::token(self.fencing_token)?,
+                receipt: evidence::receipt(self.receipt)?,
+                then: number::then(self.then)?,
+                spec: spec.transpose()?,
+            },
+        })
+    }
+}
+
+impl Call for v1::VerifyRequest {
+    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
+        let owner = self.owner.clone();
+        let request = self.request(owner, principal)?;
+        Ok(Command {
+            key: text::key(self.key)?,
+            request,
+            ask: Ask::Verify {
+                token: number::token(self.fencing_token)?,
+                observation: evidence::observation(self.observation)?,
+                then: number::then(self.then)?,
+            },
+        })
+    }
+}
+
+impl Call for v1::ReleaseRequest {
+    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
+        let owner = self.owner.clone();
+        let request = self.request(owner, principal)?;
+        Ok(Command {
+            key: text::key(self.key)?,
+            request,
+            ask: Ask::Release {
+                token: number::token(self.fencing_token)?,
+            },
+        })
+    }
+}
+
+/// Which action a witness speaks of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// By its key.
+    Key(ActionKey),
+    /// By what the receiver calls it.
+    External {
+        /// The tenant.
+        namespace: Namespace,
+        /// The capability.
+        tool: Tool,
+        /// The receiver's name.
+        external_id: ExternalId,
+    },
+}
+
+/// A witness's word before its action is found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Observed {
+    /// The action.
+    pub target: Target,
+    /// Who says so.
+    pub request: Request,
+    /// What it says.
+    pub ask: Ask,
+}
+
+/// Parses `Observe`. Finding the action by its external id is the handler's work.
+pub fn observe(mut message: v1::ObserveRequest, principal: Principal) -> Result<Observed, Invalid> {
+    let owner = message.owner.clone();
+    let request = message.request(owner, principal)?;
+    Ok(Observed {
+        target: target(message.target)?,
+        request,
+        ask: Ask::Observe {
+            observation: evidence::witness(message.observation)?,
+        },
+    })
+}
+
+fn target(message: Option<v1::observe_request::Target>) -> Result<Target, Invalid> {
+    use v1::observe_request::Target as Kind;
+    match message {
+        None => Err(Invalid::because(
+            "is required: key, or external with namespace, tool and external_id",
+        ))
+        .at("target"),
+        Some(Kind::Key(key)) => text::key(Some(key)).map(Target::Key),
+        Some(Kind::External(it)) => {
+            let parse = || {
+                Ok(Target::External {
+                    namespace: key_text(it.namespace, Namespace::new, "namespace")?,
+                    tool: key_text(it.tool, Tool::new, "tool")?,
+                    external_id: key_text(it.external_id, ExternalId::new, "external_id")?,
+                })
+            };
+            parse().at("external")
+        }
+    }
+}

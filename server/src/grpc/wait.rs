@@ -1,0 +1,65 @@
+//! Long polls: asks the ledger again and again, so that a caller need not. Holds nothing between two looks.
+
+use std::time::{Duration, Instant};
+
+use deed_core::command::Request;
+use deed_core::reply::Refusal;
+use deed_proto::v1;
+
+use super::clock::Life;
+use super::edge::Edge;
+use super::error::Failure;
+use super::parse::query::{Until, WaitQuery};
+use super::tell::action;
+use crate::service::Judge;
+use crate::service::ledger::Ledger;
+
+/// The first pause between two looks: most actions settle within a second of somebody's waiting for them.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// The longest pause: a waiter learns of an end within a second, and a thousand waiters are a thousand reads a second.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What is kept back of the caller's deadline, so that the last look's answer still arrives within it.
+const MARGIN: Duration = Duration::from_millis(250);
+
+impl<J: Judge, L: Ledger> Edge<J, L> {
+    /// Looks until what was waited for has come about, the time is over, or the server stops.
+    pub(super) async fn wait(
+        &self,
+        query: WaitQuery,
+        viewer: &Request,
+        life: Life,
+    ) -> Result<v1::WaitActionResponse, Failure> {
+        let margin = MARGIN.min(life.left() / 2);
+        let end = (Instant::now() + query.timeout).min(life.deadline - margin);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let Some((stored, now)) = self.ledger.action(&query.key).await? else {
+                return Err(Refusal::ActionNotFound.into());
+            };
+            let seen = action::action(&self.protocol, &stored, now, viewer, action::Extent::Whole);
+            let done = match query.until {
+                Until::Settled => settled(&seen),
+                Until::Changed(known) => stored.version != known,
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            if done || left.is_zero() || self.stop.is_cancelled() {
+                return Ok(v1::WaitActionResponse {
+                    action: Some(seen),
+                    timed_out: !done,
+                });
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause.min(left)) => {}
+                () = self.stop.cancelled() => {}
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+fn settled(seen: &v1::Action) -> bool {
+    let kind = seen.next_step.as_ref().and_then(|step| step.kind.as_ref());
+    matches!(kind, Some(v1::next_step::Kind::Settled(_)))
+}
