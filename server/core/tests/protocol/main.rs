@@ -1,0 +1,13 @@
+//! The protocol's tests: stories, tables and random worlds against the one function that decides.
+//!
+//! `world` remembers what a store remembers and checks every invariant after every step; the other modules only tell
+//! stories. Nothing here knows SQL, a wire or a real clock.
+
+#[cfg(test)]
+mod base;
+#[cfg(test)]
+mod fields;
+#[cfg(test)]
+mod traps;
+#[cfg(test)]
+mod world;
