@@ -1,2 +1,3 @@
 pub mod receiver;
+pub mod story;
 pub mod support;

@@ -1,0 +1,74 @@
+//! The protocol stories: every script of `tests/stories`, against the core and against a server.
+
+use std::fs;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::{self, Poll, Waker};
+
+use anyhow::{Context, Result, bail};
+use deed_tests::story::{Memory, Story, Transcript, parse, play};
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("stories")
+}
+
+fn story(name: &str) -> Result<Story> {
+    let path = directory().join(name).with_extension("story");
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    parse(name, &text)
+}
+
+/// The core waits for nothing, so its future is ready at once.
+fn at_once<T>(future: impl Future<Output = T>) -> Result<T> {
+    match pin!(future).poll(&mut task::Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Ok(value),
+        Poll::Pending => bail!("the core waited for something"),
+    }
+}
+
+fn in_the_core(name: &str) -> Result<Transcript> {
+    let story = story(name)?;
+    at_once(play(&story, &mut Memory::default()))?.with_context(|| story.title.clone())
+}
+
+/// One module for every script; a script that is not listed fails `every_script_is_played`.
+macro_rules! stories {
+    ($($name:ident)*) => {
+        const LISTED: &[&str] = &[$(stringify!($name)),*];
+
+        $(mod $name {
+            #[test]
+            fn holds_in_the_core() -> anyhow::Result<()> {
+                super::in_the_core(stringify!($name)).map(drop)
+            }
+        })*
+    };
+}
+
+stories! {
+    a01_failure_before_the_send
+    a02_timeout_after_the_send
+    a03_delayed_read
+    a04_partial_effect
+    a05_two_workers_one_action
+    a06_same_id_other_input
+    a07_immediate_success
+    a08_receivers_limit
+    a09_asynchronous
+    a10_approval_missing
+    b27_late_result_is_kept
+    b29_early_absence
+}
+
+#[test]
+fn every_script_is_played() {
+    let mut scripts: Vec<String> = fs::read_dir(directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "story"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    scripts.sort();
+    assert_eq!(scripts, LISTED);
+}
