@@ -22,7 +22,7 @@ mod lane;
 mod office;
 mod round;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;

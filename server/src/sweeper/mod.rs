@@ -109,3 +109,6 @@ impl<U: Upkeep, J: Judge> Sweeper<U, J> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

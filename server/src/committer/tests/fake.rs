@@ -53,6 +53,8 @@ struct Tables {
     intruder: Option<Action>,
     committed: Vec<Committed>,
     reads: usize,
+    /// How far the database's clock is ahead of the machine's.
+    ahead: Span,
 }
 
 /// The database.
@@ -97,6 +99,12 @@ impl Fake {
     pub async fn reads(&self, count: usize) {
         let mut reading = self.reading.subscribe();
         reading.wait_for(|reads| *reads >= count).await.unwrap();
+    }
+
+    /// Lets the database's clock step forward.
+    pub fn advance(&self, by: Span) {
+        let mut tables = self.tables();
+        tables.ahead = tables.ahead.plus(by);
     }
 
     pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
@@ -228,7 +236,7 @@ impl Transact for Session {
             }
         }
         Ok(Reading {
-            now: now(),
+            now: now().plus(self.fake.tables().ahead),
             waited: Span::ZERO,
             rows,
         })
@@ -338,7 +346,7 @@ impl Tables {
     }
 }
 
-pub fn now() -> Timestamp {
+fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let micros = since.unwrap_or(Duration::ZERO).as_micros();
     Timestamp::from_micros(i64::try_from(micros).unwrap())

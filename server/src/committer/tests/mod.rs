@@ -1,8 +1,8 @@
 //! The committer against a store in memory: batches, stuck rows, faults, queues.
 
 mod batches;
-mod fake;
+pub mod fake;
 mod faults;
-mod help;
+pub mod help;
 mod queues;
 mod stuck;

@@ -1,0 +1,110 @@
+//! Puts committer, gate, sweeper and edge together on one store, serves until told to stop, and drains: open calls are
+//! answered, new ones refused. Which store it is, and who starts its database, is the caller's.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::committer::Committer;
+use crate::config;
+use crate::grpc;
+use crate::service::Gate;
+use crate::service::ledger::Ledger;
+use crate::store::Connect;
+use crate::sweeper::{self, Upkeep};
+
+/// What the edge leaves of the ten seconds that a stop may take: for transactions whose callers have gone.
+const LAST_TRANSACTIONS: Duration = Duration::from_secs(2);
+
+/// The store, by what each part needs of it.
+#[derive(Debug)]
+pub struct Store<C, L, U> {
+    /// For the committer.
+    pub connect: Arc<C>,
+    /// For screens and waiters.
+    pub ledger: Arc<L>,
+    /// For the sweeper.
+    pub upkeep: U,
+}
+
+/// Why serving ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The options contradict themselves.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// Somebody else has the port, or the address is not this machine's.
+    #[error("cannot listen on {address}; is another server running there? --listen names another address")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The edge gave up.
+    #[error(transparent)]
+    Edge(#[from] grpc::ServeError),
+}
+
+/// Serves until `stop`. Says on standard output where, in a line that programs can wait for.
+pub async fn serve<C: Connect, L: Ledger, U: Upkeep>(
+    store: Store<C, L, U>,
+    options: &config::Server,
+    stop: CancellationToken,
+) -> Result<(), Error> {
+    let address = options.address()?;
+    let failed = |source| Error::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+
+    let protocol = options.protocol();
+    let committer = Arc::new(Committer::start(store.connect, protocol, options.committer()));
+    let gate = Gate::new(Arc::clone(&committer));
+    let edge = grpc::Edge::new(Arc::new(gate.clone()), store.ledger, protocol, gate.closing());
+    let sweeping = CancellationToken::new();
+    let sweeper = tokio::spawn(sweeper::run(
+        store.upkeep,
+        Arc::clone(&committer),
+        sweeping.clone(),
+    ));
+
+    tell(&format!("deed-server ready on {bound}"));
+    tracing::info!(server.address = %bound, "ready");
+    let closing = CancellationToken::new();
+    let mut serving = std::pin::pin!(grpc::serve(edge, listener, closing.clone()));
+    let ended = tokio::select! {
+        ended = &mut serving => Some(ended),
+        () = stop.cancelled() => None,
+    };
+
+    tracing::info!("stopping: open calls are answered, new ones refused");
+    gate.close();
+    closing.cancel();
+    sweeping.cancel();
+    let ended = match ended {
+        Some(ended) => ended,
+        None => serving.await,
+    };
+    let drained = timeout(LAST_TRANSACTIONS, async {
+        gate.empty().await;
+        // A sweep that is cut off has lost nothing: the next one finds the same rows.
+        let _swept = sweeper.await;
+        committer.stop().await;
+    });
+    if drained.await.is_err() {
+        tracing::warn!("stopping although some transactions have not ended; their callers will repeat them");
+    }
+    Ok(ended?)
+}
+
+/// One line for whoever started the server. Nobody may read it any more; that is no reason to stop.
+pub(crate) fn tell(line: &str) {
+    let mut output = std::io::stdout().lock();
+    let _unread = writeln!(output, "{line}").and_then(|()| output.flush());
+}
