@@ -137,6 +137,14 @@ impl Case<'_> {
         }
     }
 
+    fn what_is_left(&self) -> &'static str {
+        if self.action.undisproved.is_empty() {
+            "none left an effect"
+        } else {
+            "whether one of them left an effect is not known"
+        }
+    }
+
     /// What is known and what a person can do, in one sentence each.
     fn diagnosis(&self, reason: BlockReason) -> Note {
         let action = &self.action;
@@ -157,14 +165,16 @@ impl Case<'_> {
                 action.lookups.inconclusive, retry.max_verifications
             ),
             BlockReason::AttemptsExhausted => format!(
-                "{} of {} attempts are used, none left an effect. Mend the cause, then Reopen for one more.{}",
+                "{} of {} attempts are used; {}. Mend the cause, then Reopen for one more.{}",
                 action.attempts_counted,
                 retry.max_attempts,
+                self.what_is_left(),
                 last_words(&action.reason)
             ),
             BlockReason::BudgetExhausted => format!(
-                "The total budget of {} is over and no effect is left behind. Reopen for one more attempt, or Resolve.",
-                retry.total_budget
+                "The total budget of {} is over; {}. Reopen for one more attempt, or Resolve.",
+                retry.total_budget,
+                self.what_is_left()
             ),
             BlockReason::DeduplicationWindowPassed => {
                 "It may have happened, and the receiver may have forgotten the outward key. Find out at the receiver, then \

@@ -161,7 +161,12 @@ impl<'a> Case<'a> {
         } else {
             State::Unknown
         });
-        self.action.execute_after = self.backed_off_from_last_send();
+        self.postpone(self.backed_off_from_last_send());
+    }
+
+    /// No execution before `at`. Never earlier than was known before: a receiver that asked for patience still does (A8).
+    pub fn postpone(&mut self, at: Option<Timestamp>) {
+        self.action.execute_after = self.action.execute_after.max(at);
     }
 
     /// The earliest next execution, counted from the last send.
@@ -194,10 +199,17 @@ impl<'a> Case<'a> {
 
     /// Overtakes a live grant, begun or not: its next call says so.
     pub fn fence(&mut self) {
-        let Some(grant) = self.action.grant.as_mut().filter(|grant| grant.ended.is_none()) else {
+        let Some(grant) = self.action.grant.as_mut() else { return };
+        // SUBTLE: a lookup counts even after its lease has lapsed, so newer knowledge overtakes it there as well; else
+        // its absence would undo what the sender has said since, and the wait that the receiver asked for (A8).
+        let lapsed = grant.kind == GrantKind::Verify && grant.ended == Some(Ended::Lapsed);
+        if grant.ended.is_some() && !lapsed {
             return;
-        };
+        }
         grant.ended = Some(Ended::Fenced);
+        if lapsed {
+            return;
+        }
         let (token, attempt, expires_at) = (
             grant.token,
             grant.begun().then_some(grant.attempt),
@@ -220,6 +232,11 @@ impl<'a> Case<'a> {
             .undisproved
             .iter_mut()
             .find(|attempt| attempt.number == number)
+    }
+
+    /// Whether some of the effect was seen: a fact, or a part of it where no facts are declared.
+    pub fn part_seen(&self) -> bool {
+        !self.action.facts_true.is_empty() || self.action.state == State::Partial
     }
 
     /// The declared facts that no lookup has seen true.

@@ -5,6 +5,7 @@ use super::case::Case;
 use super::offer::Offer;
 use crate::action::{Attempt, Doubt, Ended, Grant, GrantKind, State, Word};
 use crate::command::Then;
+use crate::contract::EffectClass;
 use crate::event::What;
 use crate::id::{Caller, Token};
 use crate::judgement::{PastRequest, PastToken};
@@ -67,9 +68,11 @@ impl Case<'_> {
         let contract = self.action.spec.contract;
         let token = Token::after(Some(self.action.token), self.now);
         let longest = self.now.plus(contract.max_hold);
-        let hold_until = match (kind, resend) {
-            (GrantKind::Execute, true) => self.resend_until().map_or(longest, |end| end.min(longest)),
-            (GrantKind::Execute | GrantKind::Verify, _) => longest,
+        // What only reads may be run again at any time: no window of the receiver limits it.
+        let limited = resend && contract.effect_class != EffectClass::Read;
+        let hold_until = match self.resend_until() {
+            Some(end) if limited => end.min(longest),
+            _ => longest,
         };
         let grant = Grant {
             token,

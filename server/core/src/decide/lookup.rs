@@ -48,8 +48,19 @@ impl Case<'_> {
             (Standing::Current | Standing::Lost, _) => {}
         }
         self.action.token = self.action.token.max(token);
+        self.note_lost_send(&standing, token);
         self.found(observation, weight, attempt, Some(token), lapsed);
         Ok(())
+    }
+
+    /// A lookup that this database never granted was granted because somebody had sent: a failover lost that send too.
+    fn note_lost_send(&mut self, standing: &Standing, token: Token) {
+        let mut noted = self.action.undisproved.iter();
+        let known = noted.any(|attempt| attempt.token == token);
+        if matches!(standing, Standing::Lost) && !known && self.action.state != State::Confirmed {
+            let lease_end = self.now.plus(self.action.spec.contract.lease);
+            self.note_ungated(standing, token, lease_end);
+        }
     }
 
     /// What a witness saw, without a lease.
@@ -128,8 +139,8 @@ impl Case<'_> {
             | Verdict::Pending { .. }
             | Verdict::Unknown { .. } => {}
         }
-        // I10, in the other order: what had been proven absent is seen.
-        if learned && self.action.absence_counted && !self.action.state.settled() {
+        // I10, in the other order: what had been proven absent is seen, and no attempt is left that could explain it.
+        if learned && self.action.undisproved.is_empty() && !self.action.state.settled() {
             self.contradict();
         }
         self.resettle();
@@ -152,7 +163,7 @@ impl Case<'_> {
 
     /// An absence that counts disproves all attempts, unless it contradicts what somebody saw or was told.
     fn absent(&mut self) {
-        if self.action.completed() || !self.action.facts_true.is_empty() {
+        if self.action.completed() || self.part_seen() {
             self.contradict();
             return;
         }
@@ -160,7 +171,8 @@ impl Case<'_> {
         self.action.facts_missing.clear();
         self.action.absence_counted = true;
         self.action.stop = None;
-        self.action.execute_after = self.backed_off_from_last_send();
+        self.forget_disproved_id();
+        self.postpone(self.backed_off_from_last_send());
         self.enter(State::NotFound);
     }
 
@@ -215,11 +227,12 @@ impl Case<'_> {
             }
             return;
         };
-        if last && !self.action.facts_true.is_empty() {
+        if last && self.part_seen() {
             self.contradict();
             return;
         }
         self.action.undisproved.remove(at);
+        self.forget_disproved_id();
         if !last {
             if weight != Weight::Evidence && !lapsed {
                 self.inconclusive(self.now);
@@ -236,7 +249,7 @@ impl Case<'_> {
             .contract
             .retry
             .backoff(self.action.setbacks.max(1));
-        self.action.execute_after = Some(self.now.plus(wait));
+        self.postpone(Some(self.now.plus(wait)));
         self.enter(State::NotFound);
     }
 
@@ -268,7 +281,9 @@ impl Case<'_> {
             Verdict::Partial if !declared.is_empty() && !(seen_false && declared.iter().any(holds)) => {
                 Some("PARTIAL needs a fact that was seen true and a fact that was seen false")
             }
-            Verdict::Unknown { .. } if all => Some("UNKNOWN contradicts the facts, which all hold"),
+            // SUBTLE: only by what this lookup saw: one that saw nothing may say so, whatever earlier ones have seen.
+            Verdict::Unknown { .. } if all && seen_true => Some("UNKNOWN contradicts the facts, which all hold"),
+            Verdict::Pending { .. } if all && seen_true => Some("PENDING contradicts the facts, which all hold"),
             Verdict::Confirmed { .. }
             | Verdict::NotFound
             | Verdict::Failed { .. }

@@ -176,6 +176,7 @@ impl Case<'_> {
             Resolution::Absent => {
                 self.retire();
                 self.action.undisproved.clear();
+                self.forget_disproved_id();
                 self.action.absence_counted = true;
                 self.move_token();
                 self.enter(State::NotFound);

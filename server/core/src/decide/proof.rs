@@ -1,11 +1,11 @@
 //! Proof and contradiction. Positive evidence wins; what is confirmed stays confirmed; one effect proves one action.
 
 use super::case::Case;
-use crate::action::{Attempt, Basis, Doubt, Effect, Ended, Flag, State, Stop, Word};
+use crate::action::{Attempt, Basis, Doubt, Effect, Flag, State, Stop, Word};
 use crate::contract::{ExternalIdMeaning, Guarantee};
 use crate::event::What;
-use crate::id::EvidenceId;
-use crate::text::{ActionId, ExternalId};
+use crate::id::{EvidenceId, Token};
+use crate::text::{ActionId, ExternalId, Note};
 
 impl Case<'_> {
     /// I11: the effect is proven. Nothing undoes it.
@@ -33,6 +33,7 @@ impl Case<'_> {
         let action = &mut self.action;
         action.external_id = external_id.cloned().or_else(|| action.external_id.take());
         action.result = result.map(<[u8]>::to_vec);
+        action.reason = Note::none();
         action.effect = Some(Effect {
             evidence: EvidenceId(self.request.id.0),
             basis,
@@ -47,12 +48,17 @@ impl Case<'_> {
     }
 
     /// Proof of what is proven already: only a second effect would be news.
-    fn confirmed_again(&mut self, attempt: Option<u32>, external_id: Option<&ExternalId>) {
-        if self.differing_id(external_id) || external_id.is_some() && self.action.external_id.is_some() {
+    pub fn confirmed_again(&mut self, attempt: Option<u32>, external_id: Option<&ExternalId>) {
+        let identifies = self.action.spec.contract.external_id == ExternalIdMeaning::IdentifiesEffect;
+        let same = external_id.is_some() && self.action.external_id.is_some() && identifies;
+        if self.differing_id(external_id) || same {
             return;
         }
         let first = self.action.effect.as_ref().and_then(|effect| effect.attempt);
-        if !self.harmless_twice() && first.is_some() && attempt.is_some() && first != attempt {
+        // Proof clears the attempts, so one that is there came after it and cannot be what the proof speaks of.
+        let later = attempt.is_some_and(|number| self.undisproved(number).is_some());
+        let other = first.is_some() && attempt.is_some() && first != attempt;
+        if !self.harmless_twice() && (later || other) {
             self.flag(Flag::DuplicateSuspected);
         }
         if self.action.external_id.is_none() && external_id.is_some() {
@@ -62,14 +68,20 @@ impl Case<'_> {
         }
     }
 
-    /// Whether the present holder's begun send may be a second one: it is not the attempt that the proof speaks of.
+    /// Whether a send other than the one that the proof speaks of may have left, or may still leave, an effect.
     fn second_effect_possible(&self, attempt: Option<u32>) -> bool {
-        let Some(grant) = self.action.live_grant(self.now).filter(|grant| grant.begun()) else {
+        if self.harmless_twice() {
             return false;
-        };
+        }
+        let holder = self.action.live_grant(self.now).filter(|grant| grant.begun());
         // Proof that names no attempt, while there was only one, speaks of that one.
         let only = self.action.attempts == 1 && attempt.is_none();
-        !self.harmless_twice() && !only && attempt != Some(grant.attempt)
+        let by_holder = !only && holder.is_some_and(|grant| attempt != Some(grant.attempt));
+        let undisproved = self.action.undisproved.iter();
+        let others = undisproved.filter(|other| Some(other.number) != attempt).count();
+        // Proof without a name speaks of one of them. What resumes partial work completes it and doubles nothing.
+        let unexplained = if attempt.is_some() { others } else { others.saturating_sub(1) };
+        by_holder || unexplained > 0 && !self.action.resumed
     }
 
     fn harmless_twice(&self) -> bool {
@@ -140,24 +152,27 @@ impl Case<'_> {
             return;
         }
         self.fence();
-        // A lookup whose lease has lapsed could still have counted; it cannot any more.
-        if let Some(grant) = self
-            .action
-            .grant
-            .as_mut()
-            .filter(|grant| grant.ended == Some(Ended::Lapsed))
-        {
-            grant.ended = Some(Ended::Fenced);
-        }
         self.doubt(Doubt::Contradiction);
     }
 
+    /// An id that named only what left no effect names nothing any more: the id of a retry is no second effect then.
+    pub fn forget_disproved_id(&mut self) {
+        let action = &mut self.action;
+        let stands = |id: &ExternalId| {
+            let mut standing = action.undisproved.iter();
+            standing.any(|attempt| attempt.external_id.as_ref() == Some(id))
+        };
+        if !action.state.settled() && !action.external_id.as_ref().is_some_and(stands) {
+            action.external_id = None;
+        }
+    }
+
     /// A `COMPLETED` receipt for an attempt that had been disproved: it is undisproved again, and a contradiction.
-    pub fn revive(&mut self, number: Option<u32>, external_id: Option<&ExternalId>) {
+    pub fn revive(&mut self, number: Option<u32>, token: Token, external_id: Option<&ExternalId>) {
         if let Some(number) = number {
             self.action.undisproved.push(Attempt {
                 number,
-                token: self.action.token,
+                token,
                 lease_end: self.now,
                 ended_at: Some(self.now),
                 external_id: external_id.cloned(),

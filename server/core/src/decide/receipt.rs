@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::claim::Standing;
-use crate::action::{Basis, Closure, Doubt, Ended, Flag, GrantKind, NextLookup, State, Word};
+use crate::action::{Basis, Closure, Doubt, Ended, Flag, GrantKind, NextLookup, State, Stop, Word};
 use crate::contract::ConfirmBy;
 use crate::event::What;
 use crate::evidence::Receipt;
@@ -31,7 +31,8 @@ impl Case<'_> {
         }
         // An unknown token that is ahead of this database raises the floor: the next grant must outgrow it.
         self.action.token = self.action.token.max(token);
-        let number = known.or_else(|| self.note_ungated(&standing, token, receipt, lease_end));
+        let sent = !matches!(receipt, Receipt::NotSent { .. });
+        let number = known.or_else(|| sent.then(|| self.note_ungated(&standing, token, lease_end)));
         let event = self.record_call(What::Reported {
             receipt: receipt.clone(),
             late: !live,
@@ -42,7 +43,7 @@ impl Case<'_> {
         }
         match receipt {
             Receipt::Completed { external_id, result } => {
-                self.completed(number, external_id.as_ref(), result.as_deref());
+                self.completed(number, token, external_id.as_ref(), result.as_deref());
             }
             Receipt::Accepted {
                 external_id,
@@ -89,43 +90,31 @@ impl Case<'_> {
 
     /// A send that never passed the gate, or whose grant a failover lost, is an undisproved attempt from now on. Nobody
     /// may begin on top of it unverified.
-    fn note_ungated(
-        &mut self,
-        standing: &Standing,
-        token: Token,
-        receipt: &Receipt,
-        lease_end: Timestamp,
-    ) -> Option<u32> {
-        if matches!(receipt, Receipt::NotSent { .. }) || self.action.state.settled() {
-            return None;
-        }
+    // SUBTLE: also where the action is closed: `Reopen` must know of it, or somebody executes on top of it (C19).
+    pub fn note_ungated(&mut self, standing: &Standing, token: Token, lease_end: Timestamp) -> u32 {
         let number = self.action.attempts + 1;
         self.note_attempt(number, token, lease_end);
-        // SUBTLE: a lost grant was given about when its token says; a deduplication window that counted from now would
-        // end too late.
-        let sent_at = Timestamp::from_micros(
-            i64::try_from(token.number())
-                .unwrap_or(i64::MAX)
-                .saturating_mul(1_000),
-        );
-        let sent_at = sent_at.min(self.now).max(self.action.created_at);
-        let first = self
-            .action
-            .first_sent_at
-            .map_or(sent_at, |first| first.min(sent_at));
-        self.action.first_sent_at = Some(first);
-        self.action.last_sent_at = Some(self.action.last_sent_at.map_or(sent_at, |last| last.max(sent_at)));
+        // SUBTLE: a lost grant was given about when its token says, perhaps before this row was; a deduplication window
+        // that counted from now would end too late.
+        let millis = i64::try_from(token.number()).unwrap_or(i64::MAX);
+        let sent_at = Timestamp::from_micros(millis.saturating_mul(1_000)).min(self.now);
+        let action = &mut self.action;
+        action.first_sent_at = Some(action.first_sent_at.map_or(sent_at, |first| first.min(sent_at)));
+        action.last_sent_at = action.last_sent_at.max(Some(sent_at));
         self.fence_unbegun_execution();
         if let (Standing::Current, Some(grant)) = (standing, &mut self.action.grant) {
             grant.begun_at = Some(self.now);
+            // SUBTLE: its number may have gone to a lost grant's attempt since it was told; a later receipt under this
+            // token must not speak for that one.
+            grant.attempt = number;
         }
-        if !self.sending() {
+        if !self.sending() && !self.action.state.settled() {
             self.doubt(Doubt::Ungated);
         }
         if !matches!(standing, Standing::Lost) {
             self.flag(Flag::Ungated);
         }
-        Some(number)
+        number
     }
 
     /// Overtakes a live execution that has not begun; a lookup may go on.
@@ -147,7 +136,13 @@ impl Case<'_> {
     }
 
     /// The receiver said that the effect is done.
-    fn completed(&mut self, number: Option<u32>, external_id: Option<&ExternalId>, result: Option<&[u8]>) {
+    fn completed(
+        &mut self,
+        number: Option<u32>,
+        token: Token,
+        external_id: Option<&ExternalId>,
+        result: Option<&[u8]>,
+    ) {
         if self.contested(external_id) {
             return;
         }
@@ -155,12 +150,12 @@ impl Case<'_> {
             self.confirm(Basis::Receipt, number, external_id, result);
             return;
         }
-        if self.action.state.settled() {
-            self.differing_id(external_id);
-            if self.action.state != State::Confirmed {
-                self.flag(Flag::Contradicted);
-            }
+        if self.action.state == State::Confirmed {
+            self.confirmed_again(number, external_id);
             return;
+        }
+        if self.action.state.settled() {
+            self.flag(Flag::Contradicted);
         }
         self.register(external_id);
         self.differing_id(external_id);
@@ -171,7 +166,7 @@ impl Case<'_> {
                 self.taken();
             }
             // I10: it was disproved, and now its executor says that it was done.
-            None => self.revive(number, external_id),
+            None => self.revive(number, token, external_id),
         }
     }
 
@@ -185,11 +180,16 @@ impl Case<'_> {
             return;
         }
         self.register(external_id);
-        let not_before = self.now.plus(retry_after);
+        let now = self.now;
+        let not_before = now.plus(retry_after);
         let Some(attempt) = number.and_then(|number| self.undisproved(number)) else {
             return;
         };
-        attempt.word = attempt.word.max(Word::Accepted);
+        if attempt.word < Word::Accepted {
+            attempt.word = Word::Accepted;
+            // SUBTLE: the effect deadline runs from the acceptance, not from an earlier word that the send is over (C17).
+            attempt.ended_at = Some(now);
+        }
         attempt.external_id = external_id.cloned().or_else(|| attempt.external_id.take());
         self.action.lookups.next = Some(NextLookup {
             not_before,
@@ -201,7 +201,7 @@ impl Case<'_> {
     /// An attempt is in the receiver's hands: nobody sends on top of it.
     fn taken(&mut self) {
         self.fence_unbegun_execution();
-        if !self.sending() && self.action.stop.is_none() {
+        if !self.sending() && self.action.stop.is_none() && !self.action.state.settled() {
             self.enter(State::Accepted);
         }
     }
@@ -245,6 +245,7 @@ impl Case<'_> {
         }
         if !self.action.undisproved.is_empty() {
             self.relapse();
+            self.back_off(receipt);
         } else if !self.action.facts_true.is_empty() {
             self.contradict();
         } else {
@@ -272,7 +273,7 @@ impl Case<'_> {
             }
         };
         self.action.reason = reason;
-        self.action.execute_after = Some(self.now.plus(wait.max(at_least)));
+        self.postpone(Some(self.now.plus(wait.max(at_least))));
     }
 
     /// The last attempt left nothing, but an earlier one may have.
@@ -287,7 +288,7 @@ impl Case<'_> {
     /// `SENT` says that somebody is sending. Where nobody is any more and no rule has moved it, it is doubt.
     pub fn resettle(&mut self) {
         if self.action.state == State::Sent && !self.sending() {
-            let stopped = self.action.stop == Some(crate::action::Stop::Contradiction);
+            let stopped = self.action.stop == Some(Stop::Contradiction);
             self.doubt(if stopped {
                 Doubt::Contradiction
             } else {
