@@ -57,8 +57,27 @@ stories! {
     a08_receivers_limit
     a09_asynchronous
     a10_approval_missing
+    a12_right_effect_wrong_place
+    a13_job_runs_long_then_fails
+    a14_webhook
+    a15_odd_text
+    b01_lease_shorter_than_the_work
+    b03_old_owner_completes
+    b04_late_heartbeat
+    b08_lease_counted_from_the_grant
+    b13_lapse_is_not_nothing
+    b15_missing_key
+    b16_other_payload
+    b19_lost_answers
+    b20_tenants_collide
+    b23_client_timeout
+    b24_same_instant_same_worker
+    b26_late_older_event
     b27_late_result_is_kept
+    b28_acceptance_is_no_effect
     b29_early_absence
+    b30_partial_batch
+    b42_worker_name_reused
 }
 
 #[test]

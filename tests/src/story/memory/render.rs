@@ -197,6 +197,11 @@ pub fn action(protocol: &Protocol, row: &Action, now: Timestamp) -> anyhow::Resu
     told.put("generation", row.key_generation + 1);
     told.put_some("first_sent_at", row.first_sent_at.map(offset));
     told.put("outward_key", row.outward_key().as_str());
+    let labels = row.spec.labels.iter();
+    told.put_text(
+        "labels",
+        &list(labels.map(|label| format!("{}:{}", label.key, label.value))),
+    );
     Ok(told)
 }
 

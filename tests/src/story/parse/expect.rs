@@ -20,12 +20,16 @@ const STEPS: &[(&str, Option<&str>)] = &[
     ("error", Some("reason")),
 ];
 
-/// `execute token=t1 begun`, `wait settle_window retry_after=5`, `error INPUT_MISMATCH`.
+/// `execute token=t1 begun`, `wait settle_window retry_after=5`, `error INPUT_MISMATCH`; `any !safe`, where the next step
+/// itself may differ.
 pub fn answer(words: Vec<Word>) -> anyhow::Result<Vec<Expectation>> {
     let mut words = words.into_iter().peekable();
     let Some(Word::Bare(step)) = words.next() else {
-        bail!("the answer begins with its next step");
+        bail!("the answer begins with its next step, or any");
     };
+    if step == "any" {
+        return fields(words);
+    }
     let (step, second) = STEPS
         .iter()
         .copied()

@@ -25,7 +25,11 @@ pub fn parse(name: &str, text: &str) -> anyhow::Result<Story> {
         let says = cast
             .line(number, &text)
             .with_context(|| format!("{name}, line {number}: {text}"))?;
-        lines.extend(says.map(|says| Line { number, text, says }));
+        lines.extend(says.into_iter().map(|says| Line {
+            number,
+            text: text.clone(),
+            says,
+        }));
     }
     let title = text
         .lines()
@@ -75,39 +79,38 @@ impl Cast {
         }
     }
 
-    fn line(&mut self, number: usize, text: &str) -> anyhow::Result<Option<Says>> {
+    fn line(&mut self, number: usize, text: &str) -> anyhow::Result<Vec<Says>> {
         let mut words = words(text)?;
         let Word::Bare(head) = words.remove(0) else {
-            bail!("a line begins with contract, action, at, state, history or nothing");
+            bail!("a line begins with contract, action, at, from, state, history or nothing");
         };
         match head.as_str() {
             "contract" => {
                 let mut args = Args::new(words)?;
                 self.terms = Some(contract::terms(&mut args)?);
                 args.finish()?;
-                Ok(None)
+                Ok(Vec::new())
             }
             "action" => {
                 self.declare(words)?;
-                Ok(None)
+                Ok(Vec::new())
             }
-            "at" => self
-                .step(number, words)
-                .map(|step| Some(Says::Step(Box::new(step)))),
+            "at" => self.step(number, words),
+            "from" => self.steps(number, words),
             "state" => {
                 let action = self.named(&mut words)?;
                 let expect = expect::state(words)?;
-                Ok(Some(Says::State { action, expect }))
+                Ok(vec![Says::State { action, expect }])
             }
             "history" => {
                 let action = self.named(&mut words)?;
                 let words = expect::history(words)?;
-                Ok(Some(Says::History { action, words }))
+                Ok(vec![Says::History { action, words }])
             }
             "nothing" => {
                 let action = self.named(&mut words)?;
                 Args::new(words)?.finish()?;
-                Ok(Some(Says::Nothing { action }))
+                Ok(vec![Says::Nothing { action }])
             }
             other => bail!("{other:?} means nothing at the beginning of a line"),
         }

@@ -1,13 +1,14 @@
-//! `at TIME WHO CALL … -> ANSWER`.
+//! `at TIME WHO CALL … -> ANSWER`, and `from TIME to TIME every SPAN WHO CALL … -> ANSWER`.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use deed_core::action::Flag;
+use deed_core::time::Span;
 use uuid::Uuid;
 
 use super::args::{Args, span};
 use super::words::Word;
 use super::{Cast, evidence, expect};
-use crate::story::script::{Decided, Resolution, Step, TokenName, Verb};
+use crate::story::script::{Decided, Resolution, Says, Step, TokenName, Verb};
 
 /// The name space of the request ids of stories.
 const REQUESTS: Uuid = Uuid::from_u128(0x0b5e_8a52_64f1_4f0e_8d3a_5a8e_f6a1_c3d7);
@@ -19,7 +20,42 @@ pub fn request_id(story: &str, name: &str) -> Uuid {
 }
 
 impl Cast {
-    pub fn step(&mut self, number: usize, mut words: Vec<Word>) -> anyhow::Result<Step> {
+    pub fn step(&mut self, number: usize, mut words: Vec<Word>) -> anyhow::Result<Vec<Says>> {
+        ensure!(!words.is_empty(), "the time is missing");
+        let time = words.remove(0);
+        let Word::Bare(time) = time else {
+            bail!("the time comes first")
+        };
+        let step = self.step_at(span(&time)?, &format!("line {number}"), words)?;
+        Ok(vec![Says::Step(Box::new(step))])
+    }
+
+    /// The same call again and again, each under a request id of its own.
+    pub fn steps(&mut self, number: usize, mut words: Vec<Word>) -> anyhow::Result<Vec<Says>> {
+        let head: Vec<Word> = words.drain(..words.len().min(5)).collect();
+        let [
+            Word::Bare(first),
+            Word::Bare(to),
+            Word::Bare(last),
+            Word::Bare(every),
+            Word::Bare(pause),
+        ] = &head[..]
+        else {
+            bail!("from TIME to TIME every SPAN");
+        };
+        ensure!(to == "to" && every == "every", "from TIME to TIME every SPAN");
+        let (mut at, last, pause) = (span(first)?, span(last)?, span(pause)?);
+        ensure!(!pause.empty(), "every 0 never ends");
+        let mut steps = Vec::new();
+        while at <= last {
+            let name = format!("line {number} at {at}");
+            steps.push(Says::Step(Box::new(self.step_at(at, &name, words.clone())?)));
+            at = at.plus(pause);
+        }
+        Ok(steps)
+    }
+
+    fn step_at(&mut self, at: Span, name: &str, mut words: Vec<Word>) -> anyhow::Result<Step> {
         let arrow = words
             .iter()
             .position(|word| *word == Word::Arrow)
@@ -28,9 +64,8 @@ impl Cast {
         words.pop();
         let action = self.named(&mut words)?;
         let mut args = Args::new(words)?;
-        let at = span(&args.next("the time")?)?;
         let who = args.next("who calls")?;
-        let request = args.value("req").unwrap_or_else(|| format!("line {number}"));
+        let request = args.value("req").unwrap_or_else(|| name.to_owned());
         let verb = verb(&mut args)?;
         args.finish()?;
         Ok(Step {
