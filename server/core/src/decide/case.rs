@@ -1,7 +1,7 @@
 //! The case: one action under judgement, with the helpers that every rule uses.
 
 use super::Protocol;
-use crate::action::{Action, Attempt, Doubt, Ended, Flag, Grant, GrantKind, NextLookup, State, Word};
+use crate::action::{Action, Attempt, Doubt, Ended, Flag, Grant, GrantKind, NextLookup, State, Stop, Word};
 use crate::command::Request;
 use crate::event::{Event, Trace, What};
 use crate::id::{ActionKey, Token, Version};
@@ -137,7 +137,13 @@ impl<'a> Case<'a> {
             let event = self.record(What::Lapsed { expires_at: at });
             (event.token, event.attempt, event.by) = (Some(token), attempt, None);
         }
-        if self.action.state == State::AwaitingApproval
+        // SUBTLE: not only in AWAITING_APPROVAL: evidence of a lost grant leads an unapproved action past it, and there it
+        // would wait for ever for an approval whose request has expired.
+        let idle = matches!(
+            self.action.state,
+            State::AwaitingApproval | State::Planned | State::NotFound
+        );
+        if idle
             && let crate::action::Approval::Pending { expires_at } = self.action.approval
             && expires_at <= now
         {
@@ -155,8 +161,9 @@ impl<'a> Case<'a> {
             .undisproved
             .iter()
             .any(|attempt| attempt.word > Word::None);
-        self.action.doubt = Some(doubt);
-        self.enter(if taken && doubt != Doubt::Contradiction {
+        let contradicted = self.action.stop == Some(Stop::Contradiction);
+        self.action.doubt = Some(if contradicted { Doubt::Contradiction } else { doubt });
+        self.enter(if taken && !contradicted {
             State::Accepted
         } else {
             State::Unknown
@@ -199,7 +206,9 @@ impl<'a> Case<'a> {
 
     /// Overtakes a live grant, begun or not: its next call says so.
     pub fn fence(&mut self) {
-        let Some(grant) = self.action.grant.as_mut() else { return };
+        let Some(grant) = self.action.grant.as_mut() else {
+            return;
+        };
         // SUBTLE: a lookup counts even after its lease has lapsed, so newer knowledge overtakes it there as well; else
         // its absence would undo what the sender has said since, and the wait that the receiver asked for (A8).
         let lapsed = grant.kind == GrantKind::Verify && grant.ended == Some(Ended::Lapsed);

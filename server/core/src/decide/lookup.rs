@@ -234,6 +234,10 @@ impl Case<'_> {
         self.action.undisproved.remove(at);
         self.forget_disproved_id();
         if !last {
+            // The receiver has nothing in its hands any more unless another attempt was accepted too.
+            if self.action.state == State::Accepted {
+                self.relapse();
+            }
             if weight != Weight::Evidence && !lapsed {
                 self.inconclusive(self.now);
             }
@@ -282,8 +286,12 @@ impl Case<'_> {
                 Some("PARTIAL needs a fact that was seen true and a fact that was seen false")
             }
             // SUBTLE: only by what this lookup saw: one that saw nothing may say so, whatever earlier ones have seen.
-            Verdict::Unknown { .. } if all && seen_true => Some("UNKNOWN contradicts the facts, which all hold"),
-            Verdict::Pending { .. } if all && seen_true => Some("PENDING contradicts the facts, which all hold"),
+            Verdict::Unknown { .. } if all && seen_true => {
+                Some("UNKNOWN contradicts the facts, which all hold")
+            }
+            Verdict::Pending { .. } if all && seen_true => {
+                Some("PENDING contradicts the facts, which all hold")
+            }
             Verdict::Confirmed { .. }
             | Verdict::NotFound
             | Verdict::Failed { .. }

@@ -57,8 +57,9 @@ impl Case<'_> {
     fn approval(&self) -> Offer {
         let poll = self.now.plus(APPROVAL_POLL);
         let until = match self.action.approval {
-            Approval::Pending { expires_at } => poll.min(expires_at),
-            Approval::NotRequired | Approval::Given { .. } => poll,
+            Approval::Pending { expires_at } if expires_at > self.now => poll.min(expires_at),
+            // An action in doubt outlives the request: it is not closed while it may have left an effect.
+            Approval::Pending { .. } | Approval::NotRequired | Approval::Given { .. } => poll,
         };
         Offer::Wait {
             until,

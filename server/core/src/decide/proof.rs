@@ -80,7 +80,11 @@ impl Case<'_> {
         let undisproved = self.action.undisproved.iter();
         let others = undisproved.filter(|other| Some(other.number) != attempt).count();
         // Proof without a name speaks of one of them. What resumes partial work completes it and doubles nothing.
-        let unexplained = if attempt.is_some() { others } else { others.saturating_sub(1) };
+        let unexplained = if attempt.is_some() {
+            others
+        } else {
+            others.saturating_sub(1)
+        };
         by_holder || unexplained > 0 && !self.action.resumed
     }
 

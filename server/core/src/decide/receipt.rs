@@ -38,6 +38,12 @@ impl Case<'_> {
             late: !live,
         });
         (event.token, event.attempt) = (Some(token), number);
+        if live && number.is_none() {
+            // SUBTLE: renewals leave no history, so the expiry that was told last is written down where an unbegun lease
+            // ends: should its holder say later that it did send, the quiet time counts from there (C18).
+            let expires_at = lease_end;
+            self.record(What::Released { expires_at }).token = Some(token);
+        }
         if receipt.ended() {
             self.note_end(number);
         }
@@ -288,12 +294,7 @@ impl Case<'_> {
     /// `SENT` says that somebody is sending. Where nobody is any more and no rule has moved it, it is doubt.
     pub fn resettle(&mut self) {
         if self.action.state == State::Sent && !self.sending() {
-            let stopped = self.action.stop == Some(Stop::Contradiction);
-            self.doubt(if stopped {
-                Doubt::Contradiction
-            } else {
-                Doubt::EarlierAttempt
-            });
+            self.doubt(Doubt::EarlierAttempt);
         }
     }
 }

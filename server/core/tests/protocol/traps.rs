@@ -29,7 +29,9 @@ fn c1_a_resend_answered_in_progress_leaves_the_first_attempt_undisproved() {
         let (mut w, _, second) = resent();
         let told = w.at(11.0).report(W2, second, receipt);
         assert_eq!(told.answer().state, State::Unknown);
-        w.at(101.0).claim(W3).blocked(BlockReason::DeduplicationWindowPassed);
+        w.at(101.0)
+            .claim(W3)
+            .blocked(BlockReason::DeduplicationWindowPassed);
         assert_eq!(w.state(), State::Unknown);
     }
 }
@@ -40,9 +42,15 @@ fn c1_already_exists_as_the_answer_of_a_resend_is_not_final() {
     let told = w.at(11.0).report(W2, second, rejected("already exists"));
     assert_eq!(told.answer().state, State::Unknown);
     let refusal = w.decide(reopen_with_new_key()).refused();
-    assert!(matches!(refusal, Refusal::DecisionNotAllowed { .. }), "{refusal:?}");
+    assert!(
+        matches!(refusal, Refusal::DecisionNotAllowed { .. }),
+        "{refusal:?}"
+    );
     let refusal = w.at(101.0).decide(reopen_with_new_key()).refused();
-    assert!(matches!(refusal, Refusal::DecisionNotAllowed { .. }), "{refusal:?}");
+    assert!(
+        matches!(refusal, Refusal::DecisionNotAllowed { .. }),
+        "{refusal:?}"
+    );
 }
 
 /// Attempt 1's job J1 failed and was retried; attempt 2 is begun at 20.
@@ -63,7 +71,9 @@ fn c2_a_lookup_that_still_shows_the_first_job_as_failed_is_evidence_only() {
     for verdict in [failed_id("J1"), failed_attempt(1)] {
         let (mut w, _) = retried();
         let lookup = w.at(26.0).claim(W3).verifies();
-        let told = w.at(27.0).verify_then(W3, lookup.token, verdict, Then::BegunGrant);
+        let told = w
+            .at(27.0)
+            .verify_then(W3, lookup.token, verdict, Then::BegunGrant);
         assert!(!told.lets_execute(), "{told:?}");
         assert_eq!(w.state(), State::Unknown);
         assert!(!w.at(3_000.0).claim_begun(W3).lets_execute());
@@ -99,13 +109,18 @@ fn c4_and_c20_a_grant_that_is_read_back_is_marked_for_a_commit_of_its_own() {
     let claim = w.claim_ask(true);
     let claim = w.command(W1, claim);
     let row = Row::default();
-    let first = w.protocol.decide(None, &row.remembered(&claim, &w.registry), &claim, w.now);
+    let first = w
+        .protocol
+        .decide(None, &row.remembered(&claim, &w.registry), &claim, w.now);
     assert!(!first.reads_back, "the first answer follows its own commit");
     let granted = w.send(&claim).executes();
     let row = w.rows[&w.key].clone();
     let remembered = row.remembered(&claim, &w.registry);
     let again = w.protocol.decide(row.action.as_ref(), &remembered, &claim, w.now);
-    assert!(again.reads_back, "the repeat writes nothing, so nothing says that what was read is safe");
+    assert!(
+        again.reads_back,
+        "the repeat writes nothing, so nothing says that what was read is safe"
+    );
     assert!(again.next.is_none() && again.events.is_empty());
     assert_eq!(w.send(&claim).executes(), granted);
 }
@@ -126,7 +141,10 @@ fn c5_an_early_absence_repeated_late_never_counts() {
     assert_eq!(w.action().lookups.inconclusive, 0);
     w.at(30.0).send(&absence).claimable(GrantKind::Verify);
     assert_eq!(w.state(), State::Unknown);
-    assert!(w.action().live_grant(w.now).is_none(), "a repeat starts no lookup");
+    assert!(
+        w.action().live_grant(w.now).is_none(),
+        "a repeat starts no lookup"
+    );
 }
 
 #[test]
@@ -144,8 +162,14 @@ fn c6_a_lookup_under_fencing_carries_a_token_above_the_frozen_owner() {
     let mut w = World::new(fenced());
     let frozen = w.sends(W1);
     let lookup = w.at(21.0).claim(W2).verifies();
-    assert!(lookup.token > frozen, "the lookup raises the receiver's floor past W1");
-    let retry = w.at(22.0).verify_then(W2, lookup.token, absent(), Then::BegunGrant).executes();
+    assert!(
+        lookup.token > frozen,
+        "the lookup raises the receiver's floor past W1"
+    );
+    let retry = w
+        .at(22.0)
+        .verify_then(W2, lookup.token, absent(), Then::BegunGrant)
+        .executes();
     assert!(retry.token > lookup.token);
     assert!(!w.begin(W1, frozen).lets_execute());
 }
@@ -171,7 +195,9 @@ fn c7_absence_by_an_operators_word_waits_for_lease_and_quiet_time() {
         };
         assert_eq!(allowed_from, Some(quiet));
     }
-    w.at(21.0).decide(resolve(Resolution::Absent)).claimable(GrantKind::Execute);
+    w.at(21.0)
+        .decide(resolve(Resolution::Absent))
+        .claimable(GrantKind::Execute);
     assert_eq!(w.state(), State::NotFound);
 }
 
@@ -181,7 +207,9 @@ fn c8_a_partial_effect_seen_before_the_quiet_time_decides_nothing() {
     w.sends(W1);
     let early = w.at(6.0).claim(W2).verifies();
     let half = found_with(Verdict::Partial, &[("a", Seen::True), ("b", Seen::False)]);
-    let told = w.at(7.0).verify_then(W2, early.token, half.clone(), Then::BegunGrant);
+    let told = w
+        .at(7.0)
+        .verify_then(W2, early.token, half.clone(), Then::BegunGrant);
     told.waits(WaitReason::SettleWindow);
     assert_eq!(w.state(), State::Unknown);
     let late = w.at(21.0).claim(W2).verifies();
@@ -216,7 +244,10 @@ fn c10_a_completed_report_under_a_lost_grant_is_kept_and_confirms() {
     let lost = Token::new(w.action().token.number() + 40_000).unwrap();
     let told = w.at(10.0).report(W1, lost, completed("X"));
     assert_eq!(told.settled(State::Confirmed).external_id, Some(external("X")));
-    assert!(w.action().token >= lost, "the floor is raised past the lost grant");
+    assert!(
+        w.action().token >= lost,
+        "the floor is raised past the lost grant"
+    );
     assert_eq!(w.evidence(), 1);
 }
 
@@ -226,7 +257,9 @@ fn c10_a_completed_report_under_a_lost_grant_is_flagged_where_another_has_begun(
         let mut w = World::new(serialized());
         let begun = w.sends(W2);
         let lost = Token::new(begun.number() + 40_000).unwrap();
-        let told = w.at(if lapses { 8.0 } else { 2.0 }).report(W1, lost, completed("X"));
+        let told = w
+            .at(if lapses { 8.0 } else { 2.0 })
+            .report(W1, lost, completed("X"));
         told.settled(State::Confirmed);
         assert!(told.flags().duplicate_suspected, "lapsed: {lapses}");
         assert!(w.action().token >= lost);
@@ -243,9 +276,12 @@ fn c10_nobody_begins_unverified_on_top_of_a_lost_grants_doubt() {
     assert!(!w.begin(W2, unbegun).lets_execute());
     // Its lease end is the report's time and a lease: 1 + 5 + 5 + 10 + 1.
     let early = w.at(2.0).claim(W2).verifies();
-    w.at(3.0).verify(W2, early.token, absent()).waits(WaitReason::SettleWindow);
+    w.at(3.0)
+        .verify(W2, early.token, absent())
+        .waits(WaitReason::SettleWindow);
     let due = w.at(22.0).claim(W2).verifies();
-    w.verify_then(W2, due.token, absent(), Then::BegunGrant).executes();
+    w.verify_then(W2, due.token, absent(), Then::BegunGrant)
+        .executes();
 }
 
 #[test]
@@ -282,7 +318,9 @@ fn c12_absence_against_a_completed_receipt_is_a_contradiction() {
     let told = w.at(1.0).report(W1, token, completed("X"));
     assert_eq!(told.answer().state, State::Accepted);
     let lookup = w.at(12.0).claim(W2).verifies();
-    let told = w.at(13.0).verify_then(W2, lookup.token, absent(), Then::BegunGrant);
+    let told = w
+        .at(13.0)
+        .verify_then(W2, lookup.token, absent(), Then::BegunGrant);
     told.blocked(BlockReason::Contradiction);
     w.at(500.0).claim_begun(W3).blocked(BlockReason::Contradiction);
 }
@@ -301,7 +339,11 @@ fn c13_a_lookup_in_the_middle_of_a_send_proves_nothing() {
     w.sends(W1);
     let early = w.at(6.0).claim(W2).verifies();
     // Lease end 5 + send timeout 30 + clock step 1.
-    assert_eq!(w.verify(W2, early.token, absent()).waits(WaitReason::SettleWindow), 30.0);
+    assert_eq!(
+        w.verify(W2, early.token, absent())
+            .waits(WaitReason::SettleWindow),
+        30.0
+    );
     let due = w.at(36.0).claim(W2).verifies();
     w.verify_then(W2, due.token, absent(), Then::Grant).executes();
 
@@ -365,11 +407,14 @@ fn c17_absence_of_an_accepted_command_waits_for_the_effect_deadline() {
     w.at(2.0).report(W1, token, accepted("J1", 1));
     let early = w.at(30.0).claim(W2).verifies();
     // Accepted at 2 + deadline 3600 + settle window 10 + clock step 1.
-    let wait = w.verify_then(W2, early.token, absent(), Then::BegunGrant).waits(WaitReason::SettleWindow);
+    let wait = w
+        .verify_then(W2, early.token, absent(), Then::BegunGrant)
+        .waits(WaitReason::SettleWindow);
     assert_eq!(wait, 3583.0);
     assert_eq!(w.state(), State::Accepted);
     let due = w.at(3613.0).claim(W2).verifies();
-    w.verify_then(W2, due.token, absent(), Then::BegunGrant).executes();
+    w.verify_then(W2, due.token, absent(), Then::BegunGrant)
+        .executes();
 }
 
 #[test]
@@ -402,7 +447,11 @@ fn c19_doubt_reported_without_begin_is_an_attempt_that_absence_waits_for() {
     assert_eq!(told.answer().state, State::Unknown);
     assert!(told.flags().ungated);
     let early = w.at(6.0).claim(W2).verifies();
-    assert_eq!(w.verify(W2, early.token, absent()).waits(WaitReason::SettleWindow), 15.0);
+    assert_eq!(
+        w.verify(W2, early.token, absent())
+            .waits(WaitReason::SettleWindow),
+        15.0
+    );
 }
 
 #[test]
@@ -415,7 +464,8 @@ fn c19_doubt_reported_without_begin_long_after_fences_who_has_not_begun() {
     assert!(!w.at(62.0).begin(W2, unbegun).lets_execute());
     // Lease end 5, so quiet since 21: one lookup may prove it.
     let due = w.claim(W2).verifies();
-    w.verify_then(W2, due.token, absent(), Then::BegunGrant).executes();
+    w.verify_then(W2, due.token, absent(), Then::BegunGrant)
+        .executes();
 }
 
 #[test]
@@ -427,9 +477,15 @@ fn c19_doubt_reported_without_begin_counts_even_where_the_action_is_closed() {
         w.at(2.0).report(W1, token, unknown());
         assert!(w.state().settled());
         let refusal = w.at(3.0).decide(reopen()).refused();
-        assert!(matches!(refusal, Refusal::DecisionNotAllowed { .. }), "{refusal:?}");
+        assert!(
+            matches!(refusal, Refusal::DecisionNotAllowed { .. }),
+            "{refusal:?}"
+        );
         let refusal = w.at(100.0).decide(reopen_with_new_key()).refused();
-        assert!(matches!(refusal, Refusal::DecisionNotAllowed { .. }), "{refusal:?}");
+        assert!(
+            matches!(refusal, Refusal::DecisionNotAllowed { .. }),
+            "{refusal:?}"
+        );
         w.decide(reopen()).claimable(GrantKind::Verify);
         assert_eq!(w.state(), State::Unknown);
     }
@@ -462,7 +518,10 @@ fn c21_a_late_completed_before_the_retry_begins_fences_it() {
 
 #[test]
 fn c21_a_late_completed_after_the_retry_has_begun_is_flagged() {
-    for (confirm_by, state) in [(ConfirmBy::Postcondition, State::Sent), (ConfirmBy::Receipt, State::Confirmed)] {
+    for (confirm_by, state) in [
+        (ConfirmBy::Postcondition, State::Sent),
+        (ConfirmBy::Receipt, State::Confirmed),
+    ] {
         let mut w = World::new(Terms {
             confirm_by,
             deduplication: Deduplication::None,
@@ -470,7 +529,8 @@ fn c21_a_late_completed_after_the_retry_has_begun_is_flagged() {
         });
         let first = w.sends(W1);
         let lookup = w.at(21.0).claim(W2).verifies();
-        w.verify_then(W2, lookup.token, absent(), Then::BegunGrant).executes();
+        w.verify_then(W2, lookup.token, absent(), Then::BegunGrant)
+            .executes();
         let told = w.at(22.0).report(W1, first, completed("X"));
         assert_eq!(told.answer().state, state);
         assert!(told.flags().duplicate_suspected);

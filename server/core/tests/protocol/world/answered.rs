@@ -53,7 +53,10 @@ impl Answered {
     pub fn waits(&self, expected: WaitReason) -> f64 {
         match self.step() {
             NextStep::Wait { retry_after, reason } if *reason == expected => seconds(*retry_after),
-            other => panic!("at {}: expected Wait{{{expected:?}}}, got {other:?}", Location::caller()),
+            other => panic!(
+                "at {}: expected Wait{{{expected:?}}}, got {other:?}",
+                Location::caller()
+            ),
         }
     }
 
@@ -61,7 +64,9 @@ impl Answered {
     #[track_caller]
     pub fn held(&self) -> (String, f64) {
         match self.step() {
-            NextStep::Held { owner, lease_left, .. } => (owner.as_str().to_owned(), seconds(*lease_left)),
+            NextStep::Held {
+                owner, lease_left, ..
+            } => (owner.as_str().to_owned(), seconds(*lease_left)),
             other => panic!("at {}: expected Held, got {other:?}", Location::caller()),
         }
     }
@@ -70,7 +75,10 @@ impl Answered {
     pub fn settled(&self, state: State) -> Settled {
         match self.step() {
             NextStep::Settled(settled) if settled.state == state => settled.clone(),
-            other => panic!("at {}: expected Settled as {state:?}, got {other:?}", Location::caller()),
+            other => panic!(
+                "at {}: expected Settled as {state:?}, got {other:?}",
+                Location::caller()
+            ),
         }
     }
 
@@ -86,7 +94,10 @@ impl Answered {
                 assert!(!detail.blank(), "a person needs to read why");
                 missing.clone()
             }
-            other => panic!("at {}: expected Blocked{{{expected:?}}}, got {other:?}", Location::caller()),
+            other => panic!(
+                "at {}: expected Blocked{{{expected:?}}}, got {other:?}",
+                Location::caller()
+            ),
         }
     }
 

@@ -38,7 +38,9 @@ impl Ledger {
         let judgement = arrival.judgement;
         if judgement.reply.is_err() {
             assert!(judgement.next.is_none(), "a refused command changes nothing");
-            assert!(judgement.events.is_empty() && judgement.registers.is_none() && judgement.contests.is_none());
+            assert!(
+                judgement.events.is_empty() && judgement.registers.is_none() && judgement.contests.is_none()
+            );
             return;
         }
         let Some(after) = judgement.next.as_deref().or(arrival.before) else {
@@ -73,7 +75,10 @@ impl Ledger {
             if !matches!(arrival.command.ask, Ask::Renew { .. }) {
                 let id = arrival.command.request.id;
                 let first = *self.grants.entry((key.clone(), id)).or_insert(token);
-                assert_eq!(first, token, "a request id that once got a grant never gets another");
+                assert_eq!(
+                    first, token,
+                    "a request id that once got a grant never gets another"
+                );
             }
         }
         for attempt in &after.undisproved {
@@ -143,7 +148,11 @@ fn versions_and_sequences(arrival: &Arrival<'_>, after: &Action) {
         .map_or((0, 0), |before| (before.version.0, before.sequence));
     let events = &arrival.judgement.events;
     let moved = u64::from(!events.is_empty());
-    assert_eq!(after.version.0, version + moved, "the version moves by one exactly with history");
+    assert_eq!(
+        after.version.0,
+        version + moved,
+        "the version moves by one exactly with history"
+    );
     for (event, expected) in events.iter().zip(sequence + 1..) {
         assert_eq!(event.sequence, expected, "history has no gaps");
         assert_eq!(event.at, arrival.now);
@@ -158,9 +167,20 @@ fn states(arrival: &Arrival<'_>, after: &Action) {
         .grant
         .as_ref()
         .is_some_and(|grant| grant.begun() && grant.ended.is_none());
-    assert_eq!(after.state == State::Sent, sending, "SENT says that somebody is sending: {after:#?}");
-    if matches!(after.state, State::Planned | State::NotFound | State::AwaitingApproval) {
-        assert!(after.undisproved.is_empty(), "{:?} with an undisproved attempt", after.state);
+    assert_eq!(
+        after.state == State::Sent,
+        sending,
+        "SENT says that somebody is sending: {after:#?}"
+    );
+    if matches!(
+        after.state,
+        State::Planned | State::NotFound | State::AwaitingApproval
+    ) {
+        assert!(
+            after.undisproved.is_empty(),
+            "{:?} with an undisproved attempt",
+            after.state
+        );
     }
     if after.state == State::Unknown {
         assert!(after.doubt.is_some(), "UNKNOWN carries its reason");
@@ -172,7 +192,11 @@ fn states(arrival: &Arrival<'_>, after: &Action) {
 }
 
 fn finality(arrival: &Arrival<'_>, after: &Action) {
-    assert_eq!(after.state == State::Confirmed, after.effect.is_some(), "one effect exactly when CONFIRMED");
+    assert_eq!(
+        after.state == State::Confirmed,
+        after.effect.is_some(),
+        "one effect exactly when CONFIRMED"
+    );
     if let Some(before) = arrival.before.filter(|before| before.state == State::Confirmed) {
         assert_eq!(after.state, State::Confirmed, "CONFIRMED is never left");
         assert_eq!(after.effect, before.effect, "the effect never changes");
@@ -201,20 +225,35 @@ fn tokens(arrival: &Arrival<'_>, after: &Action, history: &[Event]) {
         .filter(|event| matches!(event.what, What::Granted { .. }));
     for event in granted {
         let token = event.token.expect("a grant has a token");
-        assert!(arrival.before.is_none_or(|before| token > before.token), "a grant outgrows all tokens");
+        assert!(
+            arrival.before.is_none_or(|before| token > before.token),
+            "a grant outgrows all tokens"
+        );
         assert_eq!(token, after.token);
-        assert!(history.iter().all(|past| past.token != Some(token)), "one grant, one token");
+        assert!(
+            history.iter().all(|past| past.token != Some(token)),
+            "one grant, one token"
+        );
     }
     let decided = matches!(
         arrival.command.ask,
         Ask::Decide {
-            decision: Decision::Approve { .. } | Decision::Deny | Decision::Resolve { .. } | Decision::Reopen { .. },
+            decision: Decision::Approve { .. }
+                | Decision::Deny
+                | Decision::Resolve { .. }
+                | Decision::Reopen { .. },
             ..
         }
     );
     if decided && arrival.remembered.request.is_none() {
-        assert!(arrival.before.is_some_and(|before| after.token > before.token), "a decision moves the token");
-        assert!(after.live_grant(arrival.now).is_none(), "a decision takes the lease");
+        assert!(
+            arrival.before.is_some_and(|before| after.token > before.token),
+            "a decision moves the token"
+        );
+        assert!(
+            after.live_grant(arrival.now).is_none(),
+            "a decision takes the lease"
+        );
     }
 }
 
@@ -251,7 +290,11 @@ fn leases(arrival: &Arrival<'_>, after: &Action) {
 
 fn traces(arrival: &Arrival<'_>, history: &[Event]) {
     let events = &arrival.judgement.events;
-    let ids: Vec<_> = events.iter().filter_map(|event| event.request).map(|trace| trace.id).collect();
+    let ids: Vec<_> = events
+        .iter()
+        .filter_map(|event| event.request)
+        .map(|trace| trace.id)
+        .collect();
     assert!(ids.len() <= 1, "a call is remembered once");
     for id in ids {
         assert_eq!(id, arrival.command.request.id);
@@ -266,13 +309,20 @@ fn attempts(arrival: &Arrival<'_>, after: &Action, history: &[Event]) {
     let mut numbers: Vec<_> = after.undisproved.iter().map(|attempt| attempt.number).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    assert_eq!(numbers.len(), after.undisproved.len(), "attempt numbers are never reused");
+    assert_eq!(
+        numbers.len(),
+        after.undisproved.len(),
+        "attempt numbers are never reused"
+    );
     assert!(numbers.iter().all(|number| (1..=after.attempts).contains(number)));
     let used = arrival.before.map_or(0, |before| before.attempts);
     assert!(after.attempts >= used);
     let begun = |event: &&Event| matches!(event.what, What::Granted { begun: true, .. } | What::Begun);
     for event in arrival.judgement.events.iter().filter(begun) {
-        assert!(event.attempt.is_some_and(|number| number > used), "a begin takes a fresh number");
+        assert!(
+            event.attempt.is_some_and(|number| number > used),
+            "a begin takes a fresh number"
+        );
     }
     // Every token speaks for one attempt.
     for event in &arrival.judgement.events {
@@ -284,7 +334,10 @@ fn attempts(arrival: &Arrival<'_>, after: &Action, history: &[Event]) {
             let shared = history
                 .iter()
                 .any(|past| past.attempt == Some(number) && past.token.is_some_and(|past| past != token));
-            assert!(!shared || matches!(event.what, What::Observed { .. }), "an attempt has one token");
+            assert!(
+                !shared || matches!(event.what, What::Observed { .. }),
+                "an attempt has one token"
+            );
         }
     }
 }
@@ -302,7 +355,10 @@ fn begins(arrival: &Arrival<'_>, after: &Action) {
     let grant = after.grant.as_ref().expect("who begins has a grant");
     assert!(grant.live(arrival.now) && grant.kind == GrantKind::Execute);
     assert_eq!(after.state, State::Sent);
-    assert!(after.stop != Some(Stop::Contradiction), "nobody sends into a contradiction");
+    assert!(
+        after.stop != Some(Stop::Contradiction),
+        "nobody sends into a contradiction"
+    );
     assert!(!after.unapproved(), "nobody sends unapproved");
     assert!(!after.absence_counted, "one absence authorises one attempt");
     let others: Vec<_> = after
@@ -316,7 +372,10 @@ fn begins(arrival: &Arrival<'_>, after: &Action) {
     }
     if !grant.resumes.is_empty() {
         assert_eq!(contract.on_partial, OnPartial::Resume);
-        assert!(arrival.before.is_some_and(|before| !before.resumed), "partial work is resumed once");
+        assert!(
+            arrival.before.is_some_and(|before| !before.resumed),
+            "partial work is resumed once"
+        );
         return;
     }
     let Deduplication::IdempotencyKey { window } = contract.deduplication else {
@@ -328,8 +387,14 @@ fn begins(arrival: &Arrival<'_>, after: &Action) {
         .plus(contract.settle_window())
         .plus(arrival.protocol.max_clock_step);
     assert!(grant.resend, "the sender knows that it re-sends");
-    assert!(grant.hold_until <= first.plus(window).minus(margin), "a re-send ends inside the window");
-    assert!(others.iter().all(|attempt| attempt.word == Word::None), "never on top of what was accepted");
+    assert!(
+        grant.hold_until <= first.plus(window).minus(margin),
+        "a re-send ends inside the window"
+    );
+    assert!(
+        others.iter().all(|attempt| attempt.word == Word::None),
+        "never on top of what was accepted"
+    );
 }
 
 fn evidence(arrival: &Arrival<'_>) {
@@ -356,10 +421,16 @@ fn repeats(arrival: &Arrival<'_>, after: &Action) {
         return;
     };
     let by_time = |event: &Event| matches!(event.what, What::Lapsed { .. } | What::ApprovalExpired);
-    assert!(arrival.judgement.events.iter().all(by_time), "a repeat changes nothing");
+    assert!(
+        arrival.judgement.events.iter().all(by_time),
+        "a repeat changes nothing"
+    );
     if let Some((token, _)) = told(arrival.judgement) {
         assert_eq!(token, past.granted, "a repeat gets the same token or none");
-        assert!(arrival.judgement.reads_back, "a grant that was read back is marked");
+        assert!(
+            arrival.judgement.reads_back,
+            "a grant that was read back is marked"
+        );
         assert_eq!(after.token, past.granted.expect("it has one"));
     }
 }
@@ -384,16 +455,27 @@ pub fn quiet_time(protocol: &Protocol, action: &Action) -> Option<Timestamp> {
 fn absence(arrival: &Arrival<'_>, after: &Action) {
     let Some(before) = arrival.before else { return };
     let found_absent = after.state == State::NotFound && before.state != State::NotFound;
-    let Ask::Verify { observation, token, .. } = &arrival.command.ask else {
+    let Ask::Verify {
+        observation, token, ..
+    } = &arrival.command.ask
+    else {
         return;
     };
     let grant = before.grant.as_ref().filter(|grant| grant.token == *token);
-    if observation.verdict == Verdict::NotFound && (found_absent || after.absence_counted && !before.absence_counted) {
+    if observation.verdict == Verdict::NotFound
+        && (found_absent || after.absence_counted && !before.absence_counted)
+    {
         let grant = grant.expect("only the current lookup proves absence");
         assert_eq!(grant.kind, GrantKind::Verify);
         let quiet = quiet_time(arrival.protocol, before);
-        assert!(quiet.is_none_or(|quiet| grant.granted_at >= quiet), "absence was believed too early");
-        assert!(before.facts_true.is_empty() && !before.completed(), "absence against what was seen");
+        assert!(
+            quiet.is_none_or(|quiet| grant.granted_at >= quiet),
+            "absence was believed too early"
+        );
+        assert!(
+            before.facts_true.is_empty() && !before.completed(),
+            "absence against what was seen"
+        );
     }
 }
 
@@ -429,19 +511,29 @@ fn answers(arrival: &Arrival<'_>, after: &Action) {
     };
     assert_eq!(answer.version, after.version);
     assert_eq!(answer.state, after.state);
-    assert_eq!(answer.safe_to_retry(), matches!(answer.step, NextStep::Execute(_)));
+    assert_eq!(
+        answer.safe_to_retry(),
+        matches!(answer.step, NextStep::Execute(_))
+    );
     match &answer.step {
         NextStep::Execute(grant) => {
-            let live = after.live_grant(now).expect("who is told to execute has a live lease");
+            let live = after
+                .live_grant(now)
+                .expect("who is told to execute has a live lease");
             assert_eq!((grant.token, grant.expires_at), (live.token, live.expires_at));
-            assert_eq!(live.holder, arrival.command.request.caller, "a grant is told to its holder alone");
+            assert_eq!(
+                live.holder, arrival.command.request.caller,
+                "a grant is told to its holder alone"
+            );
             assert_eq!(grant.lease_left, live.expires_at.since(now));
             assert!(!grant.lease_left.empty(), "a grant has time left");
             assert!(!grant.begun || live.begun());
             assert_eq!(grant.attempt, live.attempt);
         }
         NextStep::VerifyEffect(grant) => {
-            let live = after.live_grant(now).expect("who is told to look has a live lease");
+            let live = after
+                .live_grant(now)
+                .expect("who is told to look has a live lease");
             assert_eq!((grant.token, grant.expires_at), (live.token, live.expires_at));
             assert_eq!(live.holder, arrival.command.request.caller);
             assert!(!grant.lease_left.empty());

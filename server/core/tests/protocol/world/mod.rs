@@ -120,7 +120,11 @@ impl World {
         }
         row.events.extend(judgement.events);
         if let (Some(external_id), Some(action)) = (judgement.registers, &row.action) {
-            let entry = (command.key.namespace.clone(), action.spec.tool.clone(), external_id);
+            let entry = (
+                command.key.namespace.clone(),
+                action.spec.tool.clone(),
+                external_id,
+            );
             let known = self.registry.insert(entry, command.key.clone());
             assert_eq!(known, None, "an external id is registered once");
         }

@@ -45,7 +45,8 @@ impl Row {
     pub fn past_token(&self, token: Token) -> Option<PastToken> {
         let of_token = || self.events.iter().filter(move |event| event.token == Some(token));
         let granted = of_token().find(|event| matches!(event.what, What::Granted { .. }));
-        let origin = granted.or_else(|| of_token().find(|event| matches!(event.what, What::Reported { .. })))?;
+        let origin =
+            granted.or_else(|| of_token().find(|event| matches!(event.what, What::Reported { .. })))?;
         let told = of_token().filter_map(|event| match event.what {
             What::Granted { expires_at, .. }
             | What::Lapsed { expires_at }
