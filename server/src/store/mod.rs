@@ -4,6 +4,18 @@
 //! after the locks are held, [`Transact::write`] writes what the core judged and commits. Between the two the core
 //! judges; nothing else happens while locks are held.
 
+mod database;
+mod durability;
+mod link;
+mod migrate;
+mod reader;
+mod reading;
+mod remembered;
+mod row;
+mod session;
+mod sqlstate;
+mod writing;
+
 use std::future::Future;
 use std::time::Duration;
 
@@ -13,6 +25,12 @@ use deed_core::id::{ActionKey, RequestId, Token, Version};
 use deed_core::judgement::Remembered;
 use deed_core::text::{ExternalId, Tool};
 use deed_core::time::{Span, Timestamp};
+
+pub use database::{BadAddress, Database};
+pub use durability::{Durability, Weakness, durability};
+pub use migrate::{MigrateError, Migrated, migrate};
+pub use reader::Reader;
+pub use session::{Connector, Session};
 
 /// What to look up for one command.
 #[derive(Clone, Debug)]
@@ -76,13 +94,17 @@ pub struct Write<'a> {
 /// Why a transaction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Somebody else held a row, or a key that they insert just now, for longer than this transaction may wait. It did
+    /// not happen.
+    #[error("somebody else held the row for longer than could be waited; nothing was written")]
+    Busy,
     /// It certainly did not happen: the database said so, or nothing was sent to it.
     #[error("the database refused the transaction ({what}); nothing was written")]
     Determinate {
         /// The SQLSTATE, or what went wrong before.
         what: String,
-        /// Whether the same transaction may succeed soon: serialisation failure, deadlock, lock timeout, full or
-        /// restarting server. Else one of its commands breaks a constraint.
+        /// Whether the same transaction may succeed soon: serialisation failure, deadlock, full or restarting
+        /// server. Else one of its commands breaks a constraint.
         transient: bool,
         /// What the driver says.
         #[source]
@@ -110,7 +132,8 @@ pub enum Error {
 /// One connection, one transaction at a time. Dropping it in the middle of a transaction rolls back.
 pub trait Transact: Send + 'static {
     /// Locks and reads. An error leaves no transaction open.
-    fn read(&mut self, lookups: &[Lookup], busy: Busy) -> impl Future<Output = Result<Reading, Error>> + Send;
+    fn read(&mut self, lookups: &[Lookup], busy: Busy)
+    -> impl Future<Output = Result<Reading, Error>> + Send;
 
     /// Writes and commits; says which of the writes took place. A fresh row that somebody else inserted meanwhile does
     /// not: its command has to be judged again. `synchronous` asks for a synchronous commit even of nothing: a grant
