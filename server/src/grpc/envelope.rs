@@ -93,24 +93,49 @@ fn told(status: &Status) -> Told {
     }
 }
 
-/// A message that does not decode. The decoder names the fields as `Message.field: Message.field: what`.
+/// The oneofs of the API's requests. The decoder names them instead of the alternative that was sent.
+const CHOICES: [&str; 4] = ["kind", "verdict", "target", "resolution"];
+
+/// The field of an alternative, by its message: `not_applied` by `NotApplied`.
+fn alternative(message: &str) -> String {
+    if message == "ActionKey" {
+        return "key".to_owned();
+    }
+    let mut name = String::new();
+    for letter in message.chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// A message that does not decode. The decoder names the fields from the inside out, as
+/// `Inner.field: Outer.field: what`.
 fn unreadable(message: &str) -> Told {
     const DECODER: &str = "failed to decode Protobuf message: ";
     let Some(trail) = message.strip_prefix(DECODER) else {
         return Told::malformed(format!("the message cannot be read: {message}"));
     };
-    let mut path = Vec::new();
+    let mut path: Vec<String> = Vec::new();
+    let mut inner = "";
     let mut rest = trail;
     while let Some((step, after)) = rest.split_once(": ")
-        && let Some((_, field)) = step.split_once('.')
+        && let Some((message, field)) = step.split_once('.')
         && !step.contains(' ')
     {
-        path.push(field);
-        rest = after;
+        path.push(if CHOICES.contains(&field) {
+            alternative(inner)
+        } else {
+            field.to_owned()
+        });
+        (inner, rest) = (message, after);
     }
     if path.is_empty() {
         return Told::malformed(format!("the message cannot be read: {rest}"));
     }
+    path.reverse();
     let field = path.join(".");
     let message = format!("{field} cannot be read: {rest}");
     Told::field(&field, message)
@@ -122,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_decoders_trail_becomes_the_path_of_the_field() {
-        let message = "failed to decode Protobuf message: ClaimRequest.key: ActionKey.namespace: invalid string value: \
+        let message = "failed to decode Protobuf message: ActionKey.namespace: ClaimRequest.key: invalid string value: \
                        data is not UTF-8 encoded";
         let told = unreadable(message);
         assert_eq!((told.code, told.reason), (Code::InvalidArgument, "INVALID_FIELD"));

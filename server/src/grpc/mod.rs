@@ -16,6 +16,11 @@ mod serve;
 mod tell;
 mod wait;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use clock::{DEFAULT_DEADLINE, MAX_DEADLINE};
 pub use edge::Edge;
 pub use serve::{ServeError, serve};

@@ -11,6 +11,7 @@ use deed_core::time::Timestamp;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
+use super::time::plausible;
 use super::{At, Invalid};
 use crate::service::ledger::Position;
 
@@ -101,8 +102,10 @@ fn read_position(place: &[u8]) -> Option<Position> {
     let (at, rest) = place.split_first_chunk::<8>()?;
     let (length, rest) = rest.split_first()?;
     let (namespace, action_id) = rest.split_at_checked(usize::from(*length))?;
+    let micros = i64::from_be_bytes(*at);
+    plausible(micros).then_some(())?;
     Some(Position {
-        at: Timestamp::from_micros(i64::from_be_bytes(*at)),
+        at: Timestamp::from_micros(micros),
         key: ActionKey {
             namespace: Namespace::new(std::str::from_utf8(namespace).ok()?).ok()?,
             action_id: ActionId::new(std::str::from_utf8(action_id).ok()?).ok()?,

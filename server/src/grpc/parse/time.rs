@@ -62,15 +62,22 @@ pub fn timestamp(message: Option<prost_types::Timestamp>, field: &str) -> Result
     message.map(point).transpose().at(field)
 }
 
+/// The years 1 to 9999, as the well-known type bounds them; the database holds them all.
+const SECONDS: RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
 fn point(message: prost_types::Timestamp) -> Result<Timestamp, Invalid> {
     if !NANOS.contains(&message.nanos) {
         let reason = format!("has {} nanos; from 0 to 999999999 are allowed", message.nanos);
         return Err(Invalid::because(reason));
     }
-    message
-        .seconds
-        .checked_mul(1_000_000)
-        .and_then(|micros| micros.checked_add(i64::from(message.nanos) / 1_000))
-        .map(Timestamp::from_micros)
-        .ok_or_else(|| Invalid::because("is too far from 1970 to be counted in microseconds"))
+    if !SECONDS.contains(&message.seconds) {
+        return Err(Invalid::because("lies outside the years 1 to 9999"));
+    }
+    let micros = message.seconds * 1_000_000 + i64::from(message.nanos) / 1_000;
+    Ok(Timestamp::from_micros(micros))
+}
+
+/// Whether a point in time, in microseconds, is one that a caller could have been told.
+pub fn plausible(micros: i64) -> bool {
+    SECONDS.contains(&micros.div_euclid(1_000_000))
 }

@@ -1,0 +1,139 @@
+//! A judge and a ledger in memory: the core over a map, with a clock that tests turn by hand.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use deed_core::Protocol;
+use deed_core::action::Action;
+use deed_core::event::Event;
+use deed_core::id::ActionKey;
+use deed_core::judgement::Remembered;
+use deed_core::text::{ExternalId, Namespace, Tool};
+use deed_core::time::{Span, Timestamp};
+
+use crate::service::ledger::{Ledger, ListFilter, Page, Position};
+use crate::service::{Call, Error, Judge, Judged};
+
+/// How the memory behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mood {
+    #[default]
+    Well,
+    /// The database is away.
+    Away,
+    /// Calls are never answered.
+    Stuck,
+}
+
+#[derive(Debug, Default)]
+pub struct Stored {
+    pub actions: BTreeMap<ActionKey, (Action, Vec<Event>)>,
+    pub mood: Mood,
+    /// Calls that were judged.
+    pub judged: usize,
+    pub waited: Span,
+}
+
+/// Shared by the server and the test.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Mutex<Stored>>);
+
+/// The time of everything.
+pub const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+impl Memory {
+    pub fn with<T>(&self, look: impl FnOnce(&mut Stored) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn well(&self) -> Result<(), Error> {
+        match self.with(|stored| stored.mood) {
+            Mood::Well | Mood::Stuck => Ok(()),
+            Mood::Away => Err(Error::StoreUnavailable {
+                why: "no connection".to_owned(),
+                retry_after: Duration::from_millis(250),
+            }),
+        }
+    }
+}
+
+impl Judge for Memory {
+    async fn judge(&self, call: Call) -> Result<Judged, Error> {
+        self.well()?;
+        if self.with(|stored| stored.mood) == Mood::Stuck {
+            pending::<()>().await;
+        }
+        self.with(|stored| {
+            stored.judged += 1;
+            let command = &call.command;
+            let before = stored.actions.get(&command.key).map(|(action, _)| action);
+            let judgement = Protocol::default().decide(before, &Remembered::default(), command, NOW);
+            if let Some(next) = judgement.next {
+                let row = stored
+                    .actions
+                    .entry(command.key.clone())
+                    .or_insert_with(|| ((*next).clone(), Vec::new()));
+                row.0 = *next;
+                row.1.extend(judgement.events);
+            }
+            Ok(Judged {
+                reply: judgement.reply?,
+                waited: stored.waited,
+            })
+        })
+    }
+}
+
+impl Ledger for Memory {
+    async fn action(&self, key: &ActionKey) -> Result<Option<(Action, Timestamp)>, Error> {
+        self.well()?;
+        Ok(self.with(|stored| stored.actions.get(key).map(|(action, _)| (action.clone(), NOW))))
+    }
+
+    async fn events(&self, key: &ActionKey, after: u32, limit: u32) -> Result<Vec<Event>, Error> {
+        self.well()?;
+        Ok(self.with(|stored| {
+            let events = stored.actions.get(key).map(|(_, events)| events.clone());
+            let later = events
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|event| event.sequence > after);
+            later.take(usize::try_from(limit).unwrap()).collect()
+        }))
+    }
+
+    async fn list(&self, _: &ListFilter, after: Option<&Position>, limit: u32) -> Result<Page, Error> {
+        self.well()?;
+        let limit = usize::try_from(limit).unwrap();
+        Ok(self.with(|stored| {
+            let rows = stored.actions.values().map(|(action, _)| action);
+            let mut later = rows.filter(|row| after.is_none_or(|position| row.key > position.key));
+            let actions: Vec<_> = later.by_ref().take(limit).cloned().collect();
+            Page {
+                more: later.next().is_some(),
+                actions,
+                now: NOW,
+            }
+        }))
+    }
+
+    async fn find_external(
+        &self,
+        namespace: &Namespace,
+        tool: &Tool,
+        external_id: &ExternalId,
+    ) -> Result<Option<ActionKey>, Error> {
+        self.well()?;
+        Ok(self.with(|stored| {
+            let mut rows = stored.actions.values().map(|(action, _)| action);
+            let named = rows.find(|row| {
+                row.key.namespace == *namespace
+                    && row.spec.tool == *tool
+                    && row.external_id.as_ref() == Some(external_id)
+            });
+            named.map(|row| row.key.clone())
+        }))
+    }
+}
