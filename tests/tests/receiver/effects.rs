@@ -135,7 +135,8 @@ async fn another_kind_of_effect_for_the_same_business_id_is_no_duplicate() -> an
     let Call::Answered(Seen::Found(found)) = client.look_up(&look).await else {
         anyhow::bail!("not answered")
     };
-    assert_eq!(found.effects.len(), 1);
+    let kinds: Vec<&str> = found.effects.iter().map(|effect| effect.kind.as_str()).collect();
+    assert_eq!(kinds, ["refund"]);
     Ok(())
 }
 

@@ -68,6 +68,7 @@ async fn a_failing_job_fails_after_its_time_and_leaves_no_effect() -> anyhow::Re
     until_job(&receiver, JobStatus::Failed).await?;
     assert_eq!(status(&seen(&client).await?), Some(JobStatus::Failed));
     assert!(receiver.ledger().is_empty());
+    assert_eq!(receiver.summary().jobs_failed, 1);
     let second = accepted(&client, &charge()).await?;
     assert_ne!(first, second);
     timeout(PATIENCE, receiver.until_applied(ORDER, 1)).await?;
