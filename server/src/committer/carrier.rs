@@ -40,7 +40,7 @@ enum Cure {
     Anew,
     /// In two halves.
     Split,
-    /// Elsewhere, where its failures hold up nobody.
+    /// Elsewhere, where it holds up nobody; if it is there already, after the others.
     Apart,
     /// It is a bug, or a row that cannot be read.
     GiveUp,
@@ -108,8 +108,12 @@ impl<C: Connect> Carrier<C> {
     ) {
         let cure = cure(&failure, &mut batch, self.post);
         match failure {
-            Failure::Reading(_) => self.unreadable_since = self.unreadable_since.or(Some(Instant::now())),
-            Failure::Writing(_) => self.unreadable_since = None,
+            Failure::Reading(Error::Busy) | Failure::Writing(_) => self.unreadable_since = None,
+            Failure::Reading(
+                Error::Determinate { .. } | Error::Indeterminate { .. } | Error::Corrupt { .. },
+            ) => {
+                self.unreadable_since = self.unreadable_since.or(Some(Instant::now()));
+            }
         }
         let (Failure::Reading(error) | Failure::Writing(error)) = failure;
         tracing::debug!(jobs = batch.len(), ?cure, error = %report(&error), "a transaction failed");
@@ -176,7 +180,14 @@ fn cure(failure: &Failure, batch: &mut [Job], post: Post) -> Cure {
             }
             Cure::Again
         }
-        // Perhaps one command waits for somebody's uncommitted insert: its neighbours need not.
+        // One command waits for somebody's uncommitted insert: its neighbours need not.
+        Failure::Reading(Error::Busy) | Failure::Writing(Error::Busy) => {
+            if alone {
+                Cure::Apart
+            } else {
+                Cure::Split
+            }
+        }
         Failure::Writing(Error::Determinate { transient: true, .. }) => match post {
             _ if !alone => Cure::Split,
             Post::Lane => Cure::Apart,

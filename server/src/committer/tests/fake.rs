@@ -23,6 +23,8 @@ pub enum Fault {
     Away,
     /// The write is refused for the moment: 40001, 40P01.
     Refused,
+    /// The write waits in vain for somebody else's uncommitted insert.
+    Inserting,
     /// It is committed, and the connection is lost before that is told.
     LostAfterCommit,
     /// The connection is lost before it is committed.
@@ -229,7 +231,8 @@ impl Transact for Session {
             while rows.iter().any(|row| matches!(row, Row::Busy)) {
                 let waiting = unlocked.notified();
                 if tokio::time::timeout_at(until, waiting).await.is_err() {
-                    break;
+                    self.unlock();
+                    return Err(Error::Busy);
                 }
                 self.unlock();
                 rows = self.lock(lookups);
@@ -252,6 +255,7 @@ impl Transact for Session {
             }
             match self.fault {
                 Fault::Refused => Err(refused("40001")),
+                Fault::Inserting => Err(Error::Busy),
                 Fault::LostBeforeCommit => Err(lost()),
                 Fault::None | Fault::Away => tables.commit(&self.read, writes, synchronous),
                 Fault::LostAfterCommit => tables

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use deed_core::command::Ask;
 
-use super::fake::Fake;
-use super::help::{call, claim, committer, execute, key, send};
+use super::fake::{Fake, Fault};
+use super::help::{PATIENCE, call, claim, committer, execute, key, send};
 use crate::service::{Error, Judge};
 
 #[tokio::test]
@@ -91,4 +91,15 @@ async fn renewals_pass_a_lane_that_is_full_and_slow() {
     for call in load {
         execute(call.await.unwrap());
     }
+}
+
+#[tokio::test]
+async fn b32_an_insert_that_somebody_holds_open_is_waited_for_beyond_the_patience_with_faults() {
+    let fake = Fake::new();
+    let committer = committer(&fake, |_| {});
+    fake.always(Some(Fault::Inserting));
+    let waiting = send(&committer, claim("raced"));
+    tokio::time::sleep(PATIENCE * 2).await;
+    fake.always(None);
+    execute(waiting.await.unwrap());
 }
