@@ -78,6 +78,25 @@ stories! {
     b29_early_absence
     b30_partial_batch
     b42_worker_name_reused
+    c01_resend_does_not_disprove_the_first
+    c02_failure_of_an_older_attempt
+    c03_slow_commit
+    c05_repeated_early_absence
+    c06_fenced_late_owner
+    c07_operator_before_the_quiet_time
+    c08_partial_in_flight
+    c09_repeat_after_the_lapse
+    c10_lost_grant
+    c11_resend_at_the_windows_end
+    c12_completed_but_absent
+    c13_lookup_in_the_middle_of_the_send
+    c14_one_effect_one_action
+    c15_delayed_copy_of_a_claim
+    c16_operator_under_renewals
+    c17_accepted_and_queued
+    c18_unknown_before_the_told_lease_end
+    c19_unknown_without_begin
+    c21_late_completed_before_the_retry
 }
 
 #[test]
