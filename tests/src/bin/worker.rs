@@ -1,0 +1,60 @@
+//! One worker of the demo as a process of its own, so that it can be killed like one.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use deed_tests::demo::{blind, guarded, invoice};
+
+/// Works off a list of invoices and says on its standard output which it is done with.
+#[derive(Parser)]
+#[command(name = "worker")]
+struct Arguments {
+    #[command(subcommand)]
+    way: Way,
+}
+
+#[derive(Subcommand)]
+enum Way {
+    /// Retries until it gets an answer, with a list of what is done.
+    Blind {
+        #[command(flatten)]
+        work: Work,
+        /// The list of what is done, shared with the other workers.
+        #[arg(long, value_name = "FILE")]
+        done: PathBuf,
+    },
+    /// Asks Deed.
+    Guarded {
+        #[command(flatten)]
+        work: Work,
+        /// The Deed server, as http://host:port.
+        #[arg(long, value_name = "URL")]
+        server: String,
+        /// Who this worker is.
+        #[arg(long)]
+        name: String,
+    },
+}
+
+#[derive(Args)]
+struct Work {
+    /// Invoices, one JSON object a line, in the order in which they are taken up.
+    #[arg(long, value_name = "FILE")]
+    offers: PathBuf,
+    /// The receiver, as host:port.
+    #[arg(long, value_name = "ADDRESS")]
+    receiver: SocketAddr,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    match Arguments::parse().way {
+        Way::Blind { work, done } => {
+            blind::work(&invoice::read(&work.offers, None)?, work.receiver, &done).await
+        }
+        Way::Guarded { work, server, name } => {
+            guarded::work(&invoice::read(&work.offers, None)?, work.receiver, &server, &name).await
+        }
+    }
+}
