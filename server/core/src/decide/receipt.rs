@@ -243,16 +243,18 @@ impl Case<'_> {
                 .is_some_and(|grant| grant.attempt == number && !grant.resumes.is_empty());
             self.action.resumed &= !resumed;
         }
-        if self.action.state.settled()
-            || self.action.stop == Some(crate::action::Stop::Contradiction)
-            || self.sending()
-        {
+        self.forget_disproved_id();
+        if let Receipt::NotApplied { retry_after, .. } = receipt {
+            self.postpone(Some(self.now.plus(*retry_after)));
+        }
+        let contradicted = self.action.stop == Some(Stop::Contradiction);
+        if self.action.state.settled() || contradicted || self.sending() {
             return;
         }
         if !self.action.undisproved.is_empty() {
             self.relapse();
             self.back_off(receipt);
-        } else if !self.action.facts_true.is_empty() {
+        } else if self.part_seen() {
             self.contradict();
         } else {
             self.fence();

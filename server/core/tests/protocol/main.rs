@@ -10,6 +10,8 @@ mod fields;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod regressions;
+#[cfg(test)]
 mod traps;
 #[cfg(test)]
 mod world;

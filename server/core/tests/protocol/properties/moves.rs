@@ -143,9 +143,9 @@ impl Player {
         let (who, ask) = match self.dice.below(100) {
             0..3 => (worker, self.plan()),
             3..30 => (worker, self.claim()),
-            30..84 => self.under_a_grant(worker),
-            84..90 => ("witness", self.observe()),
-            90..92 => ("sweeper", Ask::Sweep),
+            30..80 => self.under_a_grant(worker),
+            80..86 => ("witness", self.observe()),
+            86..88 => ("sweeper", Ask::Sweep),
             _ => ("operator", self.decide()),
         };
         self.world.command(who, ask)
@@ -181,10 +181,15 @@ impl Player {
             .cloned()
             .collect();
         let Some((_, holder, token, kind)) = mine.last().cloned() else {
-            return (worker, self.stray(worker));
+            let ask = if self.dice.percent(85) {
+                self.claim()
+            } else {
+                self.stray()
+            };
+            return (worker, ask);
         };
         if self.dice.percent(3) {
-            return (worker, self.stray(worker));
+            return (worker, self.stray());
         }
         let (holder, token, kind) = if self.dice.percent(25) {
             let (_, holder, token, kind) = self.dice.pick(&mine).clone();
@@ -205,7 +210,7 @@ impl Player {
     }
 
     /// A call under a token that this database may never have known.
-    fn stray(&mut self, _worker: &str) -> Ask {
+    fn stray(&mut self) -> Ask {
         let reach = self.world.now.millis();
         let number = match self.dice.below(4) {
             0 => 7,

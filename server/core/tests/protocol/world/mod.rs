@@ -239,6 +239,11 @@ impl World {
         self.rows.get(&self.key).map_or(&[], |row| &row.events)
     }
 
+    /// Whether anything is marked for people.
+    pub fn flags_set(&self) -> bool {
+        self.action().flags.set().next().is_some()
+    }
+
     /// How many pieces of evidence the history holds.
     pub fn evidence(&self) -> usize {
         let evidence = |event: &&Event| matches!(event.what, What::Reported { .. } | What::Observed { .. });
