@@ -46,6 +46,11 @@ pub(super) struct Directory {
 impl Directory {
     /// Makes `path` where it is missing and locks it.
     pub(super) fn keep(path: &Path) -> Result<Self, Error> {
+        // SUBTLE: the parents first, with ordinary permissions. Mode 0700 is for the directory itself: started by root,
+        // Postgres runs as another user and has to pass through what lies above.
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(file("make directory", parent))?;
+        }
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
