@@ -5,6 +5,7 @@ pub mod config;
 pub mod dev;
 pub mod grpc;
 pub mod postgres;
+pub mod run;
 pub mod serve;
 pub mod service;
 pub mod store;

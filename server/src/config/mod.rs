@@ -68,7 +68,7 @@ pub struct Serve {
     /// How to serve.
     #[command(flatten)]
     pub server: Server,
-    /// Do not bring the tables up to date at the start; fail if they are not.
+    /// Do not bring the tables up to date at the start: somebody else does, before.
     #[arg(long, env = "DEED_NO_MIGRATE", value_parser = BoolishValueParser::new())]
     pub no_migrate: bool,
 }
@@ -108,7 +108,7 @@ pub struct Dev {
 /// How to serve.
 #[derive(Debug, Args)]
 pub struct Server {
-    /// Address and port; port 0 takes any that is free, and the first line of output says which.
+    /// Address and port; port 0 takes any that is free, and a line of output says which.
     #[arg(long, env = "DEED_LISTEN", default_value = LISTEN)]
     pub listen: SocketAddr,
     /// Listen beyond this machine although callers are not authenticated: whoever reaches the port is trusted with
