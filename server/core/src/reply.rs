@@ -1,6 +1,6 @@
 //! What callers are told: one next step, the same for all worker calls, or a refusal of a call that could not be judged.
 
-use crate::action::{Basis, Closure, Flags, GrantKind, State};
+use crate::action::{Attempt, Basis, Closure, Flags, GrantKind, State};
 use crate::contract::Guarantee;
 use crate::id::{EvidenceId, OutwardKey, Token, Version};
 use crate::text::{ExternalId, FactName, Note, Owner};
@@ -126,6 +126,8 @@ pub struct VerifyEffect {
     pub facts: Vec<FactName>,
     /// A lookup granted before this proves no absence.
     pub absence_counts_from: Timestamp,
+    /// The attempts that may have left an effect, oldest first.
+    pub undisproved: Vec<Attempt>,
 }
 
 /// A final state.

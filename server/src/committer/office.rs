@@ -104,6 +104,7 @@ impl Office {
         let Staged {
             reply,
             waited,
+            now,
             changed,
             contests,
         } = staged;
@@ -111,7 +112,7 @@ impl Office {
             self.changes.tell(job.key());
         }
         let judged = reply
-            .map(|reply| Judged { reply, waited })
+            .map(|reply| Judged { reply, waited, now })
             .map_err(Error::Refused);
         match contests {
             None => job.answer(judged),

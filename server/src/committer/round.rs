@@ -8,7 +8,7 @@ use deed_core::id::ActionKey;
 use deed_core::judgement::Judgement;
 use deed_core::reply::{Refusal, Reply};
 use deed_core::text::ExternalId;
-use deed_core::time::Span;
+use deed_core::time::{Span, Timestamp};
 
 use super::job::Job;
 use crate::store::{Busy, Connect, Error, Reading, Row, Transact, Write};
@@ -33,6 +33,8 @@ pub enum Verdict {
 pub struct Staged {
     pub reply: Result<Reply, Refusal>,
     pub waited: Span,
+    /// The database's time of the judgement.
+    pub now: Timestamp,
     pub changed: bool,
     pub contests: Option<(ActionKey, ExternalId)>,
 }
@@ -107,6 +109,7 @@ impl<C: Connect> Link<C> {
             Verdict::Judged(Staged {
                 reply: judgement.reply,
                 waited: span(own).plus(waited),
+                now,
                 changed,
                 contests: judgement.contests,
             })
@@ -150,7 +153,7 @@ impl Judged {
     }
 }
 
-fn judge(protocol: &Protocol, job: &Job, row: Row, now: deed_core::time::Timestamp) -> Option<Judged> {
+fn judge(protocol: &Protocol, job: &Job, row: Row, now: Timestamp) -> Option<Judged> {
     let (action, remembered) = match row {
         Row::Busy => return None,
         Row::Absent(remembered) => (None, remembered),

@@ -8,7 +8,6 @@ use deed_core::command::{Command, Request};
 use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId};
 use deed_core::reply::{Refusal, Reply};
 use deed_core::text::{Owner, Principal};
-use deed_core::time::Span;
 use deed_proto::v1;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -83,7 +82,7 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
     pub(super) async fn answer(&self, command: Command, life: Life) -> Result<v1::Answer, Failure> {
         let judged = self.judge(command, life).await?;
         match judged.reply {
-            Reply::Step(answer) => Ok(step::answer(*answer, judged.waited)),
+            Reply::Step(answer) => Ok(step::answer(*answer, judged.waited, judged.now)),
             // Only a renewal is answered so, and a renewal does not come here.
             Reply::Renewed { .. } => Ok(v1::Answer::default()),
         }
@@ -137,6 +136,6 @@ pub(super) fn renewed(judged: Judged) -> v1::renew_result::Result {
             lease_expires_at: Some(time::point(expires_at)),
             waited: Some(time::span(judged.waited)),
         }),
-        Reply::Step(answer) => Kind::Lost(step::next_step(*answer, Span::ZERO)),
+        Reply::Step(answer) => Kind::Lost(step::next_step(*answer, judged.waited, judged.now)),
     }
 }

@@ -8,12 +8,15 @@ use tonic_types::StatusExt as _;
 
 use super::*;
 
-fn table() -> Vec<(
+/// A failure with the code, the reason and the metadata that it is told with.
+type Entry = (
     Failure,
     Code,
     &'static str,
     &'static [(&'static str, &'static str)],
-)> {
+);
+
+fn table() -> Vec<Entry> {
     use crate::service::Error;
     let retry_after = Duration::from_millis(250);
     let invalid = Invalid {

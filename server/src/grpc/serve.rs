@@ -69,6 +69,9 @@ pub async fn serve<J: Judge, L: Ledger>(
         let stop = stop.clone();
         async move {
             stop.cancelled().await;
+            health
+                .set_service_status("", tonic_health::ServingStatus::NotServing)
+                .await;
             health.set_not_serving::<OwnershipServer<Edge<J, L>>>().await;
             health.set_not_serving::<LedgerServer<Edge<J, L>>>().await;
             health.set_not_serving::<OperationsServer<Edge<J, L>>>().await;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use deed_core::command::Command;
 use deed_core::reply::{Refusal, Reply};
-use deed_core::time::Span;
+use deed_core::time::{Span, Timestamp};
 
 pub use gate::Gate;
 
@@ -19,6 +19,8 @@ pub struct Judged {
     pub reply: Reply,
     /// Replica's own time until the statement was sent, plus the database's wait for the lock.
     pub waited: Span,
+    /// The database's time of the judgement, from which every length in the reply counts.
+    pub now: Timestamp,
 }
 
 /// Why a call was not judged, or was refused. The gRPC edge has the one table from these to codes.

@@ -84,6 +84,7 @@ impl Case<'_> {
                 first_sent_at: self.action.first_sent_at,
                 facts: self.action.spec.expected.facts.clone(),
                 absence_counts_from: self.quiet_time(),
+                undisproved: self.action.undisproved.clone(),
             }),
         }
     }

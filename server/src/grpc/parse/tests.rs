@@ -11,6 +11,7 @@ use deed_proto::v1;
 
 mod fields;
 mod meaning;
+mod terms;
 
 fn local() -> Principal {
     Principal::new("local").unwrap()

@@ -1,7 +1,7 @@
 //! One action as it stands: the stored row, seen at the database's time.
 
 use deed_core::Protocol;
-use deed_core::action::{Action, Approval, Attempt, Ended, Grant, State};
+use deed_core::action::{Action, Approval, Ended, Grant, State};
 use deed_core::command::Request;
 use deed_core::contract::ApprovalNeed;
 use deed_core::evidence::Seen;
@@ -9,7 +9,7 @@ use deed_core::id::ActionKey;
 use deed_core::judgement::Remembered;
 use deed_core::reply::{Answer, NextStep};
 use deed_core::time::{Span, Timestamp};
-use deed_proto::v1::{self, next_step};
+use deed_proto::v1;
 
 use super::{contract, evidence, step, time, word};
 
@@ -53,7 +53,7 @@ pub fn action(
         undisproved: seen
             .undisproved
             .iter()
-            .map(|it| attempt(it, seen.grant.as_ref()))
+            .map(|it| step::attempt(it, seen.grant.as_ref()))
             .collect(),
         lookups: seen.lookups.granted,
         lookups_inconclusive: seen.lookups.inconclusive,
@@ -114,36 +114,11 @@ fn lease(grant: &Grant, now: Timestamp) -> Option<v1::Lease> {
     }
 }
 
-/// The row keeps of an attempt what decisions need; who began it, and when, is known of the present grant, and of the
-/// others in the history.
-fn attempt(attempt: &Attempt, grant: Option<&Grant>) -> v1::Attempt {
-    let own = grant.filter(|grant| grant.token == attempt.token);
-    v1::Attempt {
-        attempt: attempt.number,
-        fencing_token: attempt.token.number(),
-        owner: own
-            .map(|grant| grant.holder.owner.to_string())
-            .unwrap_or_default(),
-        begun_at: own.and_then(|grant| grant.begun_at).map(time::point),
-        lease_ended_at: Some(time::point(attempt.lease_end)),
-        ended_at: attempt.ended_at.map(time::point),
-        external_id: step::text(attempt.external_id.as_ref()),
-    }
-}
-
 fn next_step(mut answer: Answer, now: Timestamp, extent: Extent) -> v1::NextStep {
     if let (Extent::Listed, NextStep::Settled(end)) = (extent, &mut answer.step) {
         end.result = None;
     }
-    let due_at = match &answer.step {
-        NextStep::Wait { retry_after, .. } => Some(time::point(now.plus(*retry_after))),
-        _ => None,
-    };
-    let mut step = step::next_step(answer, Span::ZERO);
-    if let Some(next_step::Kind::Wait(wait)) = &mut step.kind {
-        wait.due_at = due_at;
-    }
-    step
+    step::next_step(answer, Span::ZERO, now)
 }
 
 fn approval(action: &Action) -> v1::ApprovalInfo {

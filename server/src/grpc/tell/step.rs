@@ -1,15 +1,15 @@
 //! The next step, with what every answer says.
 
-use deed_core::action::{Basis, State};
+use deed_core::action::{Attempt, Basis, Grant, State};
 use deed_core::reply::{Answer, Execute, NextStep, Settled, VerifyEffect};
 use deed_core::text::{ExternalId, FactName};
-use deed_core::time::Span;
+use deed_core::time::{Span, Timestamp};
 use deed_proto::v1::{self, next_step::Kind};
 
 use super::{time, word};
 
-/// An answer to a worker call. `waited` is how long the call waited before the time of its judgement.
-pub fn answer(answer: Answer, waited: Span) -> v1::Answer {
+/// An answer to a worker call that was judged at `now` and had waited before.
+pub fn answer(answer: Answer, waited: Span, now: Timestamp) -> v1::Answer {
     v1::Answer {
         safe_to_retry: answer.safe_to_retry(),
         guarantee: word::guarantee(answer.guarantee).into(),
@@ -17,12 +17,12 @@ pub fn answer(answer: Answer, waited: Span) -> v1::Answer {
         version: answer.version.0,
         contract_differs: answer.terms_differ,
         flags: word::flags(answer.flags),
-        next_step: Some(next_step(answer, waited)),
+        next_step: Some(next_step(answer, waited, now)),
     }
 }
 
 /// The next step alone.
-pub fn next_step(answer: Answer, waited: Span) -> v1::NextStep {
+pub fn next_step(answer: Answer, waited: Span, now: Timestamp) -> v1::NextStep {
     let guarantee = word::guarantee(answer.guarantee);
     let kind = match answer.step {
         NextStep::Execute(grant) => Kind::Execute(execute(grant, guarantee, waited)),
@@ -33,7 +33,7 @@ pub fn next_step(answer: Answer, waited: Span) -> v1::NextStep {
         NextStep::Wait { retry_after, reason } => Kind::Wait(v1::Wait {
             retry_after: Some(time::span(retry_after)),
             reason: word::wait_reason(reason).into(),
-            due_at: None,
+            due_at: Some(time::point(now.plus(retry_after))),
         }),
         NextStep::Held {
             owner,
@@ -88,7 +88,7 @@ fn verify_effect(grant: VerifyEffect, waited: Span) -> v1::VerifyEffect {
         first_sent_at: grant.first_sent_at.map(time::point),
         facts: names(&grant.facts),
         absence_counts_from: Some(time::point(grant.absence_counts_from)),
-        undisproved: Vec::new(),
+        undisproved: grant.undisproved.iter().map(|it| attempt(it, None)).collect(),
     }
 }
 
@@ -113,6 +113,23 @@ fn evidence_kind(state: State, basis: Option<Basis>) -> v1::EvidenceKind {
         (Some(Basis::Receipt), State::Rejected) => v1::EvidenceKind::Rejected,
         (Some(Basis::Receipt), _) => v1::EvidenceKind::Completed,
         (Some(Basis::Observation), _) => v1::EvidenceKind::Confirmed,
+    }
+}
+
+/// The row keeps of an attempt what decisions need; who began it, and when, is known of the present grant, and of the
+/// others in the history.
+pub fn attempt(attempt: &Attempt, grant: Option<&Grant>) -> v1::Attempt {
+    let own = grant.filter(|grant| grant.token == attempt.token);
+    v1::Attempt {
+        attempt: attempt.number,
+        fencing_token: attempt.token.number(),
+        owner: own
+            .map(|grant| grant.holder.owner.to_string())
+            .unwrap_or_default(),
+        begun_at: own.and_then(|grant| grant.begun_at).map(time::point),
+        lease_ended_at: Some(time::point(attempt.lease_end)),
+        ended_at: attempt.ended_at.map(time::point),
+        external_id: text(attempt.external_id.as_ref()),
     }
 }
 

@@ -81,6 +81,7 @@ impl Judge for Memory {
             Ok(Judged {
                 reply: judgement.reply?,
                 waited: stored.waited,
+                now: NOW,
             })
         })
     }
