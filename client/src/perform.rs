@@ -136,6 +136,10 @@ impl Performance {
         E: FnMut(Grant) -> F,
         F: Future<Output: Into<Receipt>>,
     {
+        // Dropped here, a grant is given back with the truth about it.
+        if self.worker.stops() {
+            return Err(Error::Stopping);
+        }
         if !granted.begun {
             match self.begin(&hold).await? {
                 Gate::Open => {}

@@ -1,0 +1,15 @@
+//! The worker's half against a scripted service: what is sent, in which order, and what is never sent.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what surprises a test's helper fails the test"
+)]
+
+mod fake;
+mod guard;
+mod next_steps;
+mod renewals;
+mod repeats;
+mod steps;
+mod stops;
