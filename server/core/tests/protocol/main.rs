@@ -8,6 +8,8 @@ mod base;
 #[cfg(test)]
 mod fields;
 #[cfg(test)]
+mod honest;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod regressions;

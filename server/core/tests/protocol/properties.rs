@@ -2,15 +2,15 @@
 //! invariants after every step; this module counts what was reached and asks that nothing reachable was left out.
 
 mod coverage;
-mod dice;
 mod moves;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use coverage::Coverage;
-use dice::Dice;
 use moves::Player;
+
+use crate::world::Dice;
 
 /// Worlds by steps: some 20 s of an unoptimised build on one core, an order of magnitude above what the rarest listed
 /// combination needs.

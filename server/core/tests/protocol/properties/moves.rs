@@ -15,7 +15,6 @@ use deed_core::text::{ExternalId, Note, Owner};
 use deed_core::time::Span;
 
 use super::coverage::Coverage;
-use super::dice::Dice;
 use crate::world::*;
 
 const WORKERS: [&str; 3] = ["w1", "w2", "w3"];

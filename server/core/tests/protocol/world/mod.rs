@@ -2,6 +2,7 @@
 //! against all invariants.
 
 mod answered;
+mod dice;
 mod invariants;
 mod row;
 mod words;
@@ -21,6 +22,7 @@ use deed_core::time::{Span, Timestamp};
 use uuid::Uuid;
 
 pub use answered::Answered;
+pub use dice::Dice;
 pub use invariants::Ledger;
 pub use row::{Registry, Row};
 pub use words::*;

@@ -1,5 +1,7 @@
 //! Deterministic randomness: one number names a world.
 
+use deed_core::time::Span;
+
 /// A splitmix64 sequence (Steele, Lea, Flood 2014): no state but a counter, so that a seed is a world for good.
 pub struct Dice(u64);
 
@@ -24,6 +26,14 @@ impl Dice {
     /// True so many times in a hundred.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
+    }
+
+    /// A length of time up to `longest`, its end included: rules break at their edges.
+    pub fn within(&mut self, longest: Span) -> Span {
+        match self.below(10) {
+            0 => longest,
+            _ => Span::from_micros(self.below(longest.micros() + 1)),
+        }
     }
 
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
