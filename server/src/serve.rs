@@ -18,8 +18,15 @@ use crate::service::ledger::Ledger;
 use crate::store::Connect;
 use crate::sweeper::{self, Upkeep};
 
-/// What the edge leaves of the ten seconds that a stop may take: for transactions whose callers have gone.
-const LAST_TRANSACTIONS: Duration = Duration::from_secs(2);
+/// What open calls may take once the server stops. The three lengths together are less than the ten seconds after which
+/// whoever asked for the stop kills.
+const OPEN_CALLS: Duration = Duration::from_secs(6);
+
+/// What their answers may take to leave.
+const LAST_ANSWERS: Duration = Duration::from_millis(1_500);
+
+/// What transactions may take whose callers have gone.
+const LAST_TRANSACTIONS: Duration = Duration::from_millis(1_500);
 
 /// The store, by what each part needs of it.
 #[derive(Debug)]
@@ -84,15 +91,23 @@ pub async fn serve<C: Connect, L: Ledger, U: Upkeep>(
     };
 
     tracing::info!("stopping: open calls are answered, new ones refused");
+    // SUBTLE: connections stay open until the calls on them are answered. Closed at once, a call that is on its way just
+    // now would find a connection that goes away, and its caller would learn nothing.
     gate.close();
-    closing.cancel();
     sweeping.cancel();
     let ended = match ended {
+        Some(ended) => Some(ended),
+        None => tokio::select! {
+            ended = &mut serving => Some(ended),
+            _empty = timeout(OPEN_CALLS, gate.empty()) => None,
+        },
+    };
+    closing.cancel();
+    let ended = match ended {
         Some(ended) => ended,
-        None => serving.await,
+        None => timeout(LAST_ANSWERS, serving).await.unwrap_or(Ok(())),
     };
     let drained = timeout(LAST_TRANSACTIONS, async {
-        gate.empty().await;
         // A sweep that is cut off has lost nothing: the next one finds the same rows.
         let _swept = sweeper.await;
         committer.stop().await;
