@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{self, Poll, Waker};
 
-use anyhow::{Context, Result, bail};
-use deed_tests::story::{Memory, Story, Transcript, parse, play};
+use anyhow::{Context, Result, bail, ensure};
+use deed_tests::story::{Memory, Served, Story, Told, Transcript, parse, play};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("stories")
@@ -32,6 +32,13 @@ fn in_the_core(name: &str) -> Result<Transcript> {
     at_once(play(&story, &mut Memory::default()))?.with_context(|| story.title.clone())
 }
 
+async fn on_a_server(name: &str) -> Result<()> {
+    let story = story(name)?;
+    let mut server = Served::start().await?;
+    let told = play(&story, &mut server).await;
+    told.map(drop).with_context(|| story.title.clone())
+}
+
 /// One module for every script; a script that is not listed fails `every_script_is_played`.
 macro_rules! stories {
     ($($name:ident)*) => {
@@ -41,6 +48,11 @@ macro_rules! stories {
             #[test]
             fn holds_in_the_core() -> anyhow::Result<()> {
                 super::in_the_core(stringify!($name)).map(drop)
+            }
+
+            #[tokio::test]
+            async fn holds_on_a_server() -> anyhow::Result<()> {
+                super::on_a_server(stringify!($name)).await
             }
         })*
     };
@@ -109,4 +121,38 @@ fn every_script_is_played() {
         .collect();
     scripts.sort();
     assert_eq!(scripts, LISTED);
+}
+
+/// Every field of every answer, of every action at its end and of every event, tokens and times included: the clock is
+/// the story's, so the same commands at the same times must be answered alike.
+#[tokio::test]
+async fn the_servers_answers_equal_the_cores() -> Result<()> {
+    let mut server = Served::start().await?;
+    let mut differences = Vec::new();
+    for name in LISTED {
+        let expected = in_the_core(name)?;
+        let told = play(&story(name)?, &mut server).await;
+        let told = told.with_context(|| (*name).to_owned())?;
+        assert_eq!(expected.len(), told.len(), "{name}");
+        for ((line, core), (_, server)) in expected.iter().zip(&told) {
+            if core != server {
+                differences.push(format!("{name}, {line}\n{}", compared(core, server)));
+            }
+        }
+    }
+    ensure!(differences.is_empty(), "{}", differences.join("\n"));
+    Ok(())
+}
+
+/// What both told, where it differs.
+fn compared(core: &[Told], server: &[Told]) -> String {
+    let mut lines = String::new();
+    for at in 0..core.len().max(server.len()) {
+        let (core, server) = (core.get(at), server.get(at));
+        if core != server {
+            let text = |told: Option<&Told>| told.map_or("nothing".to_owned(), ToString::to_string);
+            lines.push_str(&format!("  core:   {}\n  server: {}\n", text(core), text(server)));
+        }
+    }
+    lines
 }

@@ -14,6 +14,7 @@ mod memory;
 mod parse;
 mod play;
 mod script;
+mod served;
 mod told;
 
 pub use engine::{BASE, Engine};
@@ -21,4 +22,5 @@ pub use memory::Memory;
 pub use parse::parse;
 pub use play::{Transcript, play};
 pub use script::Story;
+pub use served::Served;
 pub use told::Told;

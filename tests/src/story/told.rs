@@ -161,6 +161,18 @@ impl fmt::Display for Told {
     }
 }
 
+/// A name of the code in the form of the wire: `SettleWindow` is `SETTLE_WINDOW`.
+pub fn capitals(name: impl fmt::Debug) -> String {
+    let mut capitals = String::new();
+    for (at, c) in format!("{name:?}").chars().enumerate() {
+        if at > 0 && c.is_uppercase() {
+            capitals.push('_');
+        }
+        capitals.extend(c.to_uppercase());
+    }
+    capitals
+}
+
 /// A point in time from the beginning of the story, in seconds.
 pub fn offset(time: Timestamp) -> String {
     seconds(i128::from(time.micros()) - i128::from(BASE.micros()))

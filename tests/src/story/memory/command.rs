@@ -100,6 +100,11 @@ fn token(number: u64) -> Result<Token, Invalid> {
     Token::new(number).ok_or_else(|| Invalid::new("fencing_token"))
 }
 
+/// Renewals come in lists; the field is that of their only entry.
+fn renewed_token(number: u64) -> Result<Token, Invalid> {
+    Token::new(number).ok_or_else(|| Invalid::new("leases[0].fencing_token"))
+}
+
 /// What the call asks.
 pub fn ask(call: &Call<'_>) -> Result<Ask, Invalid> {
     let spec = || specification(call.action);
@@ -133,7 +138,7 @@ pub fn ask(call: &Call<'_>) -> Result<Ask, Invalid> {
             then: *then,
         },
         engine::Ask::Renew { token: number } => Ask::Renew {
-            token: token(*number)?,
+            token: renewed_token(*number)?,
         },
         engine::Ask::Release { token: number } => Ask::Release {
             token: token(*number)?,

@@ -8,7 +8,6 @@ mod ledger;
 mod render;
 
 use deed_core::Protocol;
-use deed_core::action::Action;
 use deed_core::command::{Ask, Command, Request};
 use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId};
 use deed_core::reply::{Refusal, Reply};
@@ -19,6 +18,7 @@ use uuid::Uuid;
 use super::engine::{self, BASE, Call, Engine};
 use super::script::ActionScript;
 use super::told::Told;
+pub use command::digest;
 use ledger::Ledger;
 
 /// The core with what it is told to remember.
@@ -40,8 +40,8 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Judges a command, keeps what follows, and says what the row is then.
-    fn judge(&mut self, command: &Command) -> (Result<Reply, Refusal>, Option<&Action>) {
+    /// Judges a command and keeps what follows.
+    fn judge(&mut self, command: &Command) -> Result<Reply, Refusal> {
         let remembered = self.ledger.recall(command);
         let row = self.ledger.row(&command.key);
         let judgement = self.protocol.decide(row, &remembered, command, self.now);
@@ -55,9 +55,9 @@ impl Memory {
                     external_id,
                 },
             };
-            self.judge(&contest).0.ok();
+            self.judge(&contest).ok();
         }
-        (judgement.reply, self.ledger.row(&command.key))
+        judgement.reply
     }
 
     fn key_of(&self, call: &Call<'_>) -> Result<Option<ActionKey>, command::Invalid> {
@@ -103,9 +103,8 @@ impl Engine for Memory {
             Ok(None) => return Ok(render::refusal(&Refusal::ActionNotFound)),
             Err(invalid) => return Ok(invalid.told()),
         };
-        let (reply, row) = self.judge(&command);
-        Ok(match reply {
-            Ok(reply) => render::reply(&command.ask, &reply, row, now),
+        Ok(match self.judge(&command) {
+            Ok(reply) => render::reply(&command.ask, &reply, now),
             Err(refusal) => render::refusal(&refusal),
         })
     }

@@ -1,33 +1,20 @@
 //! What the core answers, as fields of text.
 
 use deed_core::Protocol;
-use deed_core::action::{Action, Basis, Closure, Doubt, Flag, Flags, GrantKind, State};
+use deed_core::action::{Action, Attempt, Closure, Flag, Flags, State};
 use deed_core::command::{Ask, Request};
-use deed_core::contract::Guarantee;
 use deed_core::event::{Event, What};
 use deed_core::id::{Caller, Fingerprint, RequestId};
 use deed_core::judgement::Remembered;
-use deed_core::reply::{Answer, BlockReason, NextStep, Refusal, Reply, Settled, WaitReason};
+use deed_core::reply::{Answer, NextStep, Refusal, Reply, Settled};
 use deed_core::text::{Owner, Principal};
 use deed_core::time::Timestamp;
 use uuid::Uuid;
 
-use crate::story::told::{Told, bytes, list, offset};
-
-/// A name of the code in the form of the wire: `SettleWindow` is `SETTLE_WINDOW`.
-fn capitals(name: impl std::fmt::Debug) -> String {
-    let mut capitals = String::new();
-    for (at, c) in format!("{name:?}").chars().enumerate() {
-        if at > 0 && c.is_uppercase() {
-            capitals.push('_');
-        }
-        capitals.extend(c.to_uppercase());
-    }
-    capitals
-}
+use crate::story::told::{Told, bytes, capitals, list, offset};
 
 /// An answer. A renewal that finds its lease lost says the next step alone, and a decision has no claim's terms.
-pub fn reply(ask: &Ask, reply: &Reply, row: Option<&Action>, now: Timestamp) -> Told {
+pub fn reply(ask: &Ask, reply: &Reply, now: Timestamp) -> Told {
     match reply {
         Reply::Renewed {
             lease_left,
@@ -39,7 +26,7 @@ pub fn reply(ask: &Ask, reply: &Reply, row: Option<&Action>, now: Timestamp) -> 
             told
         }
         Reply::Step(answer) => {
-            let mut told = next_step(&answer.step, row, now);
+            let mut told = next_step(&answer.step, now);
             if !matches!(ask, Ask::Renew { .. }) {
                 common(&mut told, answer);
             }
@@ -53,13 +40,13 @@ pub fn reply(ask: &Ask, reply: &Reply, row: Option<&Action>, now: Timestamp) -> 
 }
 
 fn common(told: &mut Told, answer: &Answer) {
-    told.put("state", state(answer.state));
-    told.put("guarantee", guarantee(answer.guarantee));
+    told.put("state", capitals(answer.state));
+    told.put("guarantee", capitals(answer.guarantee));
     told.put("version", answer.version.0);
     told.put("flags", flags(answer.flags));
 }
 
-fn next_step(step: &NextStep, row: Option<&Action>, now: Timestamp) -> Told {
+fn next_step(step: &NextStep, now: Timestamp) -> Told {
     match step {
         NextStep::Execute(grant) => {
             let mut told = Told::step("execute");
@@ -85,19 +72,17 @@ fn next_step(step: &NextStep, row: Option<&Action>, now: Timestamp) -> Told {
             told.put_some("first_sent_at", grant.first_sent_at.map(offset));
             told.put_text("facts", &list(&grant.facts));
             told.put_time("absence_from", grant.absence_counts_from);
-            if let Some(row) = row {
-                told.put("undisproved", undisproved(row));
-            }
+            told.put("undisproved", undisproved(&grant.undisproved));
             told
         }
         NextStep::Claimable(kind) => {
             let mut told = Told::step("claimable");
-            told.put("kind", grant_kind(*kind));
+            told.put("kind", capitals(*kind));
             told
         }
         NextStep::Wait { retry_after, reason } => {
             let mut told = Told::step("wait");
-            told.put("reason", wait(*reason));
+            told.put("reason", capitals(*reason));
             told.put_span("retry_after", *retry_after);
             told.put_time("due_at", now.plus(*retry_after));
             told
@@ -116,7 +101,7 @@ fn next_step(step: &NextStep, row: Option<&Action>, now: Timestamp) -> Told {
         NextStep::Settled(settled) => self::settled(settled),
         NextStep::Blocked { reason, detail, .. } => {
             let mut told = Told::step("blocked");
-            told.put("reason", blocked(*reason));
+            told.put("reason", capitals(*reason));
             told.put("detail", detail);
             told
         }
@@ -125,9 +110,9 @@ fn next_step(step: &NextStep, row: Option<&Action>, now: Timestamp) -> Told {
 
 fn settled(settled: &Settled) -> Told {
     let mut told = Told::step("settled");
-    told.put("state", state(settled.state));
+    told.put("state", capitals(settled.state));
     told.put_some("effect", settled.effect.map(|effect| effect.0));
-    told.put_some("basis", settled.basis.map(basis));
+    told.put_some("basis", settled.basis.map(capitals));
     told.put_some("ext", settled.external_id.as_ref());
     told.put_some("result", settled.result.as_deref().map(bytes));
     let outcome = match &settled.closure {
@@ -154,9 +139,17 @@ pub fn refusal(refusal: &Refusal) -> Told {
             told.put("field", field);
             told
         }
-        Refusal::TokenNeverIssued => Told::error("INVALID_ARGUMENT", "TOKEN_NEVER_ISSUED"),
+        Refusal::TokenNeverIssued => {
+            let mut told = Told::error("INVALID_ARGUMENT", "TOKEN_NEVER_ISSUED");
+            told.put("field", "fencing_token");
+            told
+        }
         Refusal::NotYourGrant => Told::error("PERMISSION_DENIED", "NOT_YOUR_GRANT"),
-        Refusal::RequestIdReused => Told::error("INVALID_ARGUMENT", "REQUEST_ID_REUSED"),
+        Refusal::RequestIdReused => {
+            let mut told = Told::error("INVALID_ARGUMENT", "REQUEST_ID_REUSED");
+            told.put("field", "request_id");
+            told
+        }
         Refusal::DecisionNotAllowed { allowed_from, .. } => {
             let mut told = Told::error("FAILED_PRECONDITION", "DECISION_NOT_ALLOWED");
             told.put_some("due_at", allowed_from.map(offset));
@@ -178,17 +171,15 @@ pub fn action(protocol: &Protocol, row: &Action, now: Timestamp) -> anyhow::Resu
     };
     let (row, _) = protocol.look(row, &Remembered::default(), &nobody, now);
     let mut told = Told::default();
-    told.put("state", state(row.state));
+    told.put("state", capitals(row.state));
     told.put_time("since", row.since);
-    if let (State::Unknown, Some(doubt)) = (row.state, row.doubt) {
-        told.put("reason", self::doubt(doubt));
-    }
-    told.put("guarantee", guarantee(row.spec.contract.guarantee()));
+    told.put_text("reason", &reason(&row));
+    told.put("guarantee", capitals(row.spec.contract.guarantee()));
     told.put("version", row.version.0);
     told.put("token", row.token);
     told.put("attempts", row.attempts);
     told.put("counted", row.attempts_counted);
-    told.put("undisproved", undisproved(&row));
+    told.put("undisproved", undisproved(&row.undisproved));
     told.put("inconclusive", row.lookups.inconclusive);
     told.put("flags", flags(row.flags));
     told.put_some("ext", row.external_id.as_ref());
@@ -227,13 +218,35 @@ pub fn event(event: &Event) -> Told {
     told.put_time("at", event.at);
     told.put_some("token", event.token);
     told.put_some("attempt", event.attempt);
-    told.put("state", state(event.state));
+    if !matches!(event.what, What::Decided { .. }) {
+        told.put_some("owner", event.by.as_ref().map(|by| &by.owner));
+    }
+    told.put("state", capitals(event.state));
     told.put_some("request", event.request.map(|trace| trace.id.0));
     told
 }
 
-fn undisproved(row: &Action) -> String {
-    list(row.undisproved.iter().map(|attempt| attempt.number))
+/// Why a row is as it is, where its state does not say all.
+fn reason(row: &Action) -> String {
+    let stop = row.stop.filter(|_| !row.state.settled());
+    match (row.state, &row.closure, stop) {
+        (State::Rejected | State::Abandoned, Some(closure), _) => match closure {
+            Closure::Refused => "REFUSED",
+            Closure::Denied => "APPROVAL_DENIED",
+            Closure::ApprovalExpired => "APPROVAL_EXPIRED",
+            Closure::ResolvedRejected => "RESOLVED_REJECTED",
+            Closure::Abandoned => "ABANDONED",
+            Closure::Compensated { .. } => "COMPENSATED",
+        }
+        .to_owned(),
+        (_, _, Some(stop)) => capitals(stop),
+        (State::Unknown, _, None) => row.doubt.map(capitals).unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+fn undisproved(attempts: &[Attempt]) -> String {
+    list(attempts.iter().map(|attempt| attempt.number))
 }
 
 fn flags(flags: Flags) -> String {
@@ -242,32 +255,4 @@ fn flags(flags: Flags) -> String {
         Flag::Contradicted => "CONTRADICTED",
         Flag::Ungated => "UNGATED",
     }))
-}
-
-fn state(state: State) -> String {
-    capitals(state)
-}
-
-fn guarantee(guarantee: Guarantee) -> String {
-    capitals(guarantee)
-}
-
-fn grant_kind(kind: GrantKind) -> String {
-    capitals(kind)
-}
-
-fn wait(reason: WaitReason) -> String {
-    capitals(reason)
-}
-
-fn blocked(reason: BlockReason) -> String {
-    capitals(reason)
-}
-
-fn basis(basis: Basis) -> String {
-    capitals(basis)
-}
-
-fn doubt(doubt: Doubt) -> String {
-    capitals(doubt)
 }
