@@ -10,6 +10,9 @@ pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 /// No call is worked on for longer, whatever its caller allows: a longer wait is asked for again.
 pub const MAX_DEADLINE: Duration = Duration::from_secs(60);
 
+/// What is kept back of a caller's deadline where an answer must still arrive within it: more than a round trip.
+const MARGIN: Duration = Duration::from_millis(250);
+
 /// The one call whose caller names the wait in the message, so that only the maximum bounds it.
 const WAITING_CALL: &str = "/deed.v1.Ledger/WaitAction";
 
@@ -45,6 +48,15 @@ impl Life {
         Self {
             arrived,
             deadline: arrived + allowed,
+        }
+    }
+
+    /// The same life, ending a little earlier: so that its answer still arrives within the caller's.
+    pub fn shortened(self) -> Self {
+        let margin = MARGIN.min(self.left() / 4);
+        Self {
+            deadline: self.deadline - margin,
+            ..self
         }
     }
 

@@ -51,8 +51,8 @@ where
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let life = Life::of(request.uri().path(), request.headers());
         request.extensions_mut().insert(life);
-        // SUBTLE: the timer is made here and not inside the future. The transport sets one for the same time right after
-        // this call and answers an error without details; ours must be the earlier one.
+        // SUBTLE: the transport starts a timer of its own for the same time and answers an error without details. Ours
+        // counts from the arrival, which was read before, and is asked first: so the caller gets the one with details.
         let late = tokio::time::sleep_until(life.deadline.into());
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -80,6 +80,9 @@ fn bare_error(headers: &HeaderMap) -> Option<Status> {
 
 fn told(status: &Status) -> Told {
     match status.code() {
+        Code::Unimplemented if !status.message().is_empty() => {
+            Told::new(Code::Unimplemented, "ENCODING_NOT_SUPPORTED", status.message())
+        }
         Code::Unimplemented => Told::new(
             Code::Unimplemented,
             "CALL_UNKNOWN",

@@ -165,6 +165,8 @@ fn of_refusal(refusal: &Refusal, message: String) -> Told {
 
 impl From<Told> for Status {
     fn from(told: Told) -> Self {
+        // Without the message, which may quote the caller: a log is no place for what it sent (B56).
+        tracing::debug!(error.code = ?told.code, error.reason = told.reason, "refused");
         let violated = match told.metadata.first() {
             Some(("field", field)) => Some(field.clone()),
             _ => None,

@@ -20,9 +20,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause: a waiter learns of an end within a second, and a thousand waiters are a thousand reads a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What is kept back of the caller's deadline, so that the last look's answer still arrives within it.
-const MARGIN: Duration = Duration::from_millis(250);
-
 impl<J: Judge, L: Ledger> Edge<J, L> {
     /// Looks until what was waited for has come about, the time is over, or the server stops.
     pub(super) async fn wait(
@@ -31,8 +28,7 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
         viewer: &Request,
         life: Life,
     ) -> Result<v1::WaitActionResponse, Failure> {
-        let margin = MARGIN.min(life.left() / 2);
-        let end = (Instant::now() + query.timeout).min(life.deadline - margin);
+        let end = (Instant::now() + query.timeout).min(life.shortened().deadline);
         let mut pause = FIRST_PAUSE;
         loop {
             let Some((stored, now)) = self.ledger.action(&query.key).await? else {

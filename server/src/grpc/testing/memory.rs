@@ -31,6 +31,8 @@ pub enum Mood {
 pub struct Stored {
     pub actions: BTreeMap<ActionKey, (Action, Vec<Event>)>,
     pub mood: Mood,
+    /// The action whose row somebody holds.
+    pub held: Option<String>,
     /// Calls that were judged.
     pub judged: usize,
     pub waited: Span,
@@ -62,7 +64,10 @@ impl Memory {
 impl Judge for Memory {
     async fn judge(&self, call: Call) -> Result<Judged, Error> {
         self.well()?;
-        if self.with(|stored| stored.mood) == Mood::Stuck {
+        let held = |stored: &mut Stored| {
+            stored.mood == Mood::Stuck || stored.held.as_deref() == Some(call.command.key.action_id.as_str())
+        };
+        if self.with(held) {
             pending::<()>().await;
         }
         self.with(|stored| {

@@ -138,6 +138,31 @@ async fn renewals_answer_in_order_and_each_for_itself() {
 }
 
 #[tokio::test]
+async fn a_row_that_somebody_holds_costs_the_other_leases_of_a_renewal_nothing() {
+    let server = Running::start().await;
+    let grant = claimed(&server).await;
+    server.memory.with(|stored| stored.held = Some("held".to_owned()));
+    let mut message = sample::renew();
+    message.leases[0].fencing_token = grant.fencing_token;
+    let mut held = message.leases[0].clone();
+    held.key.as_mut().unwrap().action_id = "held".to_owned();
+    message.leases.push(held);
+    let mut request = tonic::Request::new(message);
+    request.set_timeout(Duration::from_millis(500));
+    let answer = server.ownership().renew(request).await.unwrap().into_inner();
+    let results: Vec<_> = answer
+        .results
+        .into_iter()
+        .map(|result| result.result.unwrap())
+        .collect();
+    use v1::renew_result::Result as Kind;
+    let [Kind::Renewed(_), Kind::Error(late)] = &results[..] else {
+        panic!("{results:?}")
+    };
+    assert_eq!(late.reason, "DEADLINE_EXCEEDED");
+}
+
+#[tokio::test]
 async fn a_webhook_finds_its_action_by_the_external_id() {
     let server = Running::start().await;
     let grant = claimed(&server).await;

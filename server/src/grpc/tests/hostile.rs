@@ -184,6 +184,19 @@ async fn an_empty_message_names_what_is_missing() {
 }
 
 #[tokio::test]
+async fn a_compressed_message_is_refused_with_what_is_wrong() {
+    let server = Running::start().await;
+    let mut request = tonic::Request::new(sample::claim());
+    request
+        .metadata_mut()
+        .insert("grpc-encoding", "gzip".parse().unwrap());
+    let refused = server.ownership().claim(request).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unimplemented);
+    assert_eq!(reason(&refused), "ENCODING_NOT_SUPPORTED");
+    assert!(refused.message().contains("gzip"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_call_that_nobody_knows_is_unimplemented_with_details() {
     let server = Running::start().await;
     for path in ["/deed.v1.Ownership/Seize", "/deed.v2.Ownership/Claim", "/x"] {
