@@ -72,7 +72,7 @@ impl Case<'_> {
                     "must be CONFIRMED, FAILED or PENDING: other findings need the grant of a lookup"
                         .to_owned();
                 return Err(Refusal::InvalidField {
-                    field: "observation.verdict",
+                    field: "observation",
                     reason,
                 });
             }

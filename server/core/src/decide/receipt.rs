@@ -263,6 +263,8 @@ impl Case<'_> {
             if let Receipt::Rejected { .. } = receipt {
                 self.action.closure = Some(Closure::Refused);
                 self.enter(State::Rejected);
+            } else if self.action.unapproved() {
+                self.enter(State::AwaitingApproval);
             } else {
                 self.enter(State::Planned);
             }

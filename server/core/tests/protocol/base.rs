@@ -392,7 +392,7 @@ fn a14_a_witness_of_nothing_known_or_of_what_needs_a_lookup_is_refused() {
         assert!(matches!(
             refusal,
             Refusal::InvalidField {
-                field: "observation.verdict",
+                field: "observation",
                 ..
             }
         ));

@@ -12,7 +12,11 @@ mod honest;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod reasons;
+#[cfg(test)]
 mod regressions;
+#[cfg(test)]
+mod table;
 #[cfg(test)]
 mod traps;
 #[cfg(test)]
