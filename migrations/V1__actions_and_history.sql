@@ -76,8 +76,7 @@ CREATE TABLE actions (
         state NOT IN ('PLANNED', 'NOT_FOUND') OR jsonb_array_length(undisproved) = 0),
     CONSTRAINT actions_attempts_counted CHECK (jsonb_array_length(undisproved) <= attempts),
     CONSTRAINT actions_unknown_has_reason CHECK (state <> 'UNKNOWN' OR doubt IS NOT NULL),
-    CONSTRAINT actions_confirmed_has_proof CHECK (
-        state <> 'CONFIRMED' OR (effect_id IS NOT NULL AND jsonb_array_length(undisproved) = 0)),
+    CONSTRAINT actions_confirmed_has_proof CHECK (state <> 'CONFIRMED' OR effect_id IS NOT NULL),
     CONSTRAINT actions_closed_says_how CHECK (state NOT IN ('REJECTED', 'ABANDONED') OR closure IS NOT NULL),
     CONSTRAINT actions_settled_is_free CHECK (
         state NOT IN ('CONFIRMED', 'REJECTED', 'ABANDONED') OR lease_token IS NULL OR lease_ended IS NOT NULL),

@@ -4,6 +4,7 @@
 //! transaction under an advisory lock that ends with it. The lock is *tried* again and again: a server that waited inside
 //! the database would hold a pooler's connection, perhaps the one that the lock's holder needs.
 
+use std::collections::HashSet;
 use std::error::Error as StdError;
 use std::time::Duration;
 
@@ -106,23 +107,20 @@ fn runner() -> Runner {
         .set_abort_divergent(true)
 }
 
-/// Whether some migration of this server is not in the list.
+/// Whether some migration of this server is not in the list, or is there as another one, which refinery will refuse.
 async fn pending(client: &Client, runner: &Runner) -> Result<bool, tokio_postgres::Error> {
-    let listed = match client
-        .query_typed(&format!("SELECT version FROM {LIST}"), &[])
-        .await
-    {
-        Ok(rows) => rows
-            .iter()
-            .map(|row| row.try_get::<_, i32>(0))
-            .collect::<Result<Vec<_>, _>>()?,
-        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Vec::new(),
-        Err(error) => return Err(error),
+    let statement = format!("SELECT version, checksum FROM {LIST}");
+    let rows = match client.query_typed(&statement, &[]).await {
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(true),
+        answered => answered?,
     };
-    Ok(runner
-        .get_migrations()
-        .iter()
-        .any(|migration| !listed.contains(&migration.version())))
+    let mut listed = HashSet::new();
+    for row in &rows {
+        listed.insert((row.try_get::<_, i32>(0)?, row.try_get::<_, String>(1)?));
+    }
+    let known =
+        |migration: &Migration| listed.contains(&(migration.version(), migration.checksum().to_string()));
+    Ok(!runner.get_migrations().iter().all(known))
 }
 
 async fn apply(database: &Database, link: &mut Link, runner: &Runner) -> Result<Vec<String>, MigrateError> {

@@ -4,7 +4,7 @@ use std::env;
 
 use deed_core::Protocol;
 use deed_core::action::Action;
-use deed_core::command::{Ask, Command, Request, Then};
+use deed_core::command::{Ask, Command, Decision, Request, Resolution, Then};
 use deed_core::contract::{Contract, EffectClass, Terms, Verification};
 use deed_core::evidence::Receipt;
 use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId, Token};
@@ -40,22 +40,25 @@ impl Fixture {
     }
 
     pub async fn empty() -> Self {
-        let name = format!("store_{}", Uuid::new_v4().simple());
-        let (url, own) = match env::var(SHARED) {
+        match env::var(SHARED) {
             Ok(admin) if !admin.is_empty() => {
-                connect(&admin)
-                    .await
-                    .batch_execute(&format!("CREATE DATABASE {name}"))
-                    .await
-                    .unwrap();
-                (beside(&admin, &name), None)
+                let name = format!("store_{}", Uuid::new_v4().simple());
+                let create = format!("CREATE DATABASE {name}");
+                connect(&admin).await.batch_execute(&create).await.unwrap();
+                Self::at(beside(&admin, &name), None)
             }
-            Ok(_) | Err(_) => {
-                let cluster = Cluster::start(Options::ephemeral()).await.unwrap();
-                cluster.create_database(&name).await.unwrap();
-                (cluster.url(&name), Some(cluster))
-            }
-        };
+            Ok(_) | Err(_) => Self::alone().await,
+        }
+    }
+
+    /// On a Postgres that nobody else uses: for what the neighbours' snapshots would blur.
+    pub async fn alone() -> Self {
+        let cluster = Cluster::start(Options::ephemeral()).await.unwrap();
+        cluster.create_database("deed").await.unwrap();
+        Self::at(cluster.url("deed"), Some(cluster))
+    }
+
+    fn at(url: String, own: Option<Cluster>) -> Self {
         let database = Database::parse(&url).unwrap();
         Self {
             url,
@@ -187,6 +190,14 @@ pub fn lookup(command: &Command) -> Lookup {
         } => (Some(*token), observation.external_id().cloned(), None),
         Ask::Begin { token } | Ask::Renew { token } | Ask::Release { token } => (Some(*token), None, None),
         Ask::Observe { observation } => (None, observation.external_id().cloned(), None),
+        Ask::Decide {
+            decision:
+                Decision::Resolve {
+                    resolution: Resolution::Confirmed { external_id },
+                    ..
+                },
+            ..
+        } => (None, external_id.clone(), None),
         Ask::Sweep | Ask::Contest { .. } | Ask::Decide { .. } => (None, None, None),
     };
     Lookup {

@@ -10,6 +10,7 @@ use deed_core::text::{Description, FactName, LabelKey, LabelValue};
 use deed_core::time::Span;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::document;
 use super::stored::{self, Stored};
@@ -127,15 +128,90 @@ document! {
     Retry => RetryDocument,
 }
 
+/// What a stored contract does not repeat. Most contracts differ from it in one or two terms, and a row is copied with
+/// every renewal.
+///
+/// SUBTLE: written out, and never to be changed: these are not the defaults of a claim, though they were the same once. A
+/// default that changes later must not change what stored rows mean.
+const UNSAID: Terms = Terms {
+    effect_class: EffectClass::Irreversible,
+    asynchronous: false,
+    deduplication: Deduplication::None,
+    confirm_by: ConfirmBy::Receipt,
+    verification: Verification::None,
+    external_id: ExternalIdMeaning::IdentifiesEffect,
+    retry: Retry {
+        max_attempts: 3,
+        initial_backoff: Span::from_secs(1),
+        multiplier_thousandths: 2_000,
+        max_backoff: Span::from_secs(300),
+        total_budget: Span::from_hours(24),
+        max_verifications: 20,
+    },
+    send_timeout: Span::from_secs(30),
+    lease: Span::from_secs(30),
+    max_hold: Span::from_hours(1),
+    on_partial: OnPartial::Stop,
+    approval: ApprovalNeed::None,
+};
+
+fn document_of(terms: &Terms) -> Result<Map<String, Value>, serde_json::Error> {
+    match TermsDocument::serialize(terms, serde_json::value::Serializer)? {
+        Value::Object(entries) => Ok(entries),
+        other => Err(serde_json::Error::custom(format!("terms are no object: {other}"))),
+    }
+}
+
 impl Stored for Contract {
     fn store<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        (**self).store(to)
+        let unsaid = document_of(&UNSAID).map_err(serde::ser::Error::custom)?;
+        let mut said = document_of(self).map_err(serde::ser::Error::custom)?;
+        said.retain(|term, value| unsaid.get(term) != Some(value));
+        said.serialize(to)
     }
 
     fn load<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut terms = document_of(&UNSAID).map_err(D::Error::custom)?;
+        terms.extend(Map::deserialize(from)?);
+        let terms = Terms::load(Value::Object(terms)).map_err(D::Error::custom)?;
         let contradicts = |found: deed_core::contract::Contradiction| {
             D::Error::custom(format!("the contract's {} {}", found.field, found.reason))
         };
-        Self::new(Terms::load(from)?).map_err(contradicts)
+        Self::new(terms).map_err(contradicts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::row::Of;
+
+    #[test]
+    fn a_contract_says_only_what_is_unusual_and_comes_back_whole() {
+        let unusual = Terms {
+            lease: Span::from_secs(5),
+            ..UNSAID
+        };
+        for (terms, stored) in [(UNSAID, "{}"), (unusual, r#"{"lease":5000000}"#)] {
+            let contract = Contract::new(terms).unwrap();
+            let text = serde_json::to_string(&Of(contract)).unwrap();
+            assert_eq!(text, stored);
+            assert_eq!(serde_json::from_str::<Of<Contract>>(&text).unwrap().0, contract);
+        }
+    }
+
+    #[test]
+    fn a_term_nobody_knows_and_terms_that_contradict_themselves_are_refused() {
+        for damaged in [
+            r#"{"leese":1}"#,
+            r#"{"lease":0}"#,
+            r#"{"confirm_by":"POSTCONDITION"}"#,
+            "[]",
+        ] {
+            assert!(
+                serde_json::from_str::<Of<Contract>>(damaged).is_err(),
+                "{damaged}"
+            );
+        }
     }
 }

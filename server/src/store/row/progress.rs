@@ -34,10 +34,13 @@ pub struct Progress {
     pub approved: Option<Approved>,
     #[serde(with = "stored")]
     pub budget_from: Timestamp,
+    #[serde(default, skip_serializing_if = "zero")]
     pub attempts_counted: u32,
+    #[serde(default, skip_serializing_if = "zero")]
     pub setbacks: u32,
     #[serde(default, skip_serializing_if = "no")]
     pub allowance: bool,
+    #[serde(default, skip_serializing_if = "zero")]
     pub key_generation: u32,
     #[serde(with = "stored", default, skip_serializing_if = "Option::is_none")]
     pub first_sent_at: Option<Timestamp>,
@@ -86,7 +89,9 @@ pub struct DecidedBy {
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Lookups", deny_unknown_fields)]
 struct LookupsDocument {
+    #[serde(default, skip_serializing_if = "zero")]
     inconclusive: u32,
+    #[serde(default, skip_serializing_if = "zero")]
     granted: u32,
     #[serde(default, skip_serializing_if = "no")]
     early_spent: bool,
@@ -124,6 +129,14 @@ document! {
     Lookups => LookupsDocument,
     NextLookup => NextLookupDocument,
     Attempt => AttemptDocument,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn zero(value: &u32) -> bool {
+    *value == 0
 }
 
 #[expect(
