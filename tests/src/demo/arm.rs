@@ -20,7 +20,7 @@ use super::plan::{Plan, Victim};
 use super::process::Program;
 use super::progress::Progress;
 use super::said::Finished;
-use super::servers::Deed;
+use super::servers::{Deed, Receiver};
 
 /// An arm takes seconds. If one is not through after this time, something hangs, and nothing it would count can be
 /// believed.
@@ -65,7 +65,7 @@ pub async fn run(
     plan: &Plan,
     worker: Program,
     directory: &Path,
-    receiver: SocketAddr,
+    receiver: &mut Receiver,
     mut deed: Option<&mut Deed>,
 ) -> anyhow::Result<Ran> {
     let posts = plan
@@ -74,7 +74,7 @@ pub async fn run(
         .enumerate()
         .map(|(index, offers)| {
             let name = format!("worker-{}", index + 1);
-            post(way, name, offers, directory, receiver, deed.as_deref())
+            post(way, name, offers, directory, receiver.address, deed.as_deref())
         })
         .collect::<anyhow::Result<_>>()?;
     let start = Instant::now();
@@ -106,6 +106,8 @@ pub async fn run(
                     progress.reached(finished.len());
                 }
             }
+            error = receiver.gone() => return Err(error),
+            error = gone(deed.as_deref_mut()) => return Err(error),
             () = sleep_until(due) => match next.take() {
                 Some((_, Victim::Worker(number))) => ran.workers_killed += usize::from(crew.strike(number).await?),
                 Some((_, Victim::Server)) => if let Some(deed) = deed.as_deref_mut() {
@@ -125,6 +127,13 @@ pub async fn run(
     ran.took = start.elapsed();
     ran.finished = finished.into_values().collect();
     Ok(ran)
+}
+
+async fn gone(deed: Option<&mut Deed>) -> anyhow::Error {
+    match deed {
+        Some(deed) => deed.gone().await,
+        None => std::future::pending().await,
+    }
 }
 
 fn post(

@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 /// A polite stop of the Deed server drains its calls (10 s at most) and lets Postgres write a checkpoint; on a slow disk
 /// that takes a while.
@@ -28,6 +29,8 @@ pub struct Process {
     name: String,
     child: Child,
     log: PathBuf,
+    /// Ends with its output, once [`Process::disregard`] reads that.
+    output: Option<JoinHandle<()>>,
 }
 
 /// A program of this workspace, built beside the running one.
@@ -94,6 +97,7 @@ impl Program {
             name: name.to_owned(),
             child,
             log: log.to_owned(),
+            output: None,
         };
         Ok((process, BufReader::new(stdout).lines()))
     }
@@ -121,6 +125,24 @@ impl Process {
                 .with_context(|| format!("cannot wait for {}", self.name)),
             Err(_elapsed) => self.kill().await,
         }
+    }
+
+    /// Reads what else it says and forgets it: a full pipe would hold it up.
+    pub fn disregard(&mut self, mut lines: Lines<BufReader<ChildStdout>>) {
+        self.output = Some(tokio::spawn(async move {
+            while let Ok(Some(_)) = lines.next_line().await {}
+        }));
+    }
+
+    /// Fails when it is gone although nobody ended it; never answers before. Safe to cancel.
+    pub async fn gone(&mut self) -> anyhow::Error {
+        match &mut self.output {
+            // However the reader ended, nobody is at the other end any more.
+            Some(output) => drop(output.await),
+            None => std::future::pending().await,
+        }
+        self.output = None;
+        anyhow::anyhow!("{} is gone; {}", self.name, self.last_words())
     }
 
     pub async fn ended(&mut self) -> anyhow::Result<ExitStatus> {

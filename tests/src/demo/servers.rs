@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use deed_server::postgres;
 use tokio::io::{BufReader, Lines};
 use tokio::process::ChildStdout;
 
@@ -47,6 +48,11 @@ impl Receiver {
         Ok(ReceiverClient::new(self.address, QUESTION_TIMEOUT)?)
     }
 
+    /// See [`Process::gone`].
+    pub async fn gone(&mut self) -> anyhow::Error {
+        self.process.gone().await
+    }
+
     pub async fn stop(mut self) -> anyhow::Result<()> {
         self.process.stop().await
     }
@@ -56,70 +62,103 @@ impl Receiver {
 #[derive(Debug)]
 pub struct Deed {
     program: Program,
-    process: Process,
-    pub address: SocketAddr,
     directory: PathBuf,
+    process: Process,
+    /// Until it is ready.
+    lines: Option<Lines<BufReader<ChildStdout>>>,
+    address: SocketAddr,
+    postgres: Postgres,
+}
+
+/// Who looks after the private Postgres.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Postgres {
+    /// The Deed server that runs, if there is one yet.
+    Kept,
+    /// Nobody: its Deed server was killed, and no other has taken it over yet.
+    Orphaned,
 }
 
 impl Deed {
-    /// On a free port, with its data in a directory of its own below `directory`.
-    pub async fn start(program: &Program, directory: &Path) -> anyhow::Result<Self> {
+    /// On a free port, with its data in a directory of its own below `directory`. It is not ready yet.
+    // SUBTLE: apart from `ready`, and not async: whoever is interrupted while it gets ready has it in hand already, and
+    // can end it politely. Dropped instead, it would leave a Postgres behind.
+    pub fn start(program: &Program, directory: &Path) -> anyhow::Result<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (process, address) = Self::launch(program, directory, address).await?;
-        let (program, directory) = (program.clone(), directory.to_owned());
+        let (process, lines) = launch(program, directory, address)?;
         Ok(Self {
-            program,
+            program: program.clone(),
+            directory: directory.to_owned(),
             process,
+            lines: Some(lines),
             address,
-            directory,
+            postgres: Postgres::Kept,
         })
+    }
+
+    /// Waits until it serves.
+    pub async fn ready(&mut self) -> anyhow::Result<()> {
+        if let Some(lines) = self.lines.take() {
+            self.address = ready(&mut self.process, lines, DEED_READY, |line| {
+                line.strip_prefix(DEED_READY_LINE)?.trim().parse().ok()
+            })
+            .await?;
+            self.postgres = Postgres::Kept;
+        }
+        Ok(())
     }
 
     /// SIGKILL, then a start with the same data on the same port.
     pub async fn kill_and_restart(&mut self) -> anyhow::Result<()> {
+        self.postgres = Postgres::Orphaned;
         self.process.kill().await?;
-        let (process, address) = Self::launch(&self.program, &self.directory, self.address).await?;
+        let (process, lines) = launch(&self.program, &self.directory, self.address)?;
         self.process = process;
-        self.address = address;
-        Ok(())
+        self.lines = Some(lines);
+        self.ready().await
     }
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub async fn stop(mut self) -> anyhow::Result<()> {
-        self.process.stop().await
+    /// See [`Process::gone`].
+    pub async fn gone(&mut self) -> anyhow::Error {
+        let error = self.process.gone().await;
+        self.postgres = Postgres::Orphaned;
+        error
     }
 
-    async fn launch(
-        program: &Program,
-        directory: &Path,
-        listen: SocketAddr,
-    ) -> anyhow::Result<(Process, SocketAddr)> {
-        let (listen, data) = (listen.to_string(), directory.join("deed"));
-        let arguments = [
-            "dev".as_ref(),
-            "--listen".as_ref(),
-            listen.as_ref(),
-            "--data".as_ref(),
-            data.as_os_str(),
-        ];
-        let log = directory.join("deed-server.log");
-        let (mut process, lines) = program.start("deed-server", arguments, &log)?;
-        let address = ready(&mut process, lines, DEED_READY, |line| {
-            line.strip_prefix(DEED_READY_LINE)?.trim().parse().ok()
-        })
-        .await;
-        match address {
-            Ok(address) => Ok((process, address)),
-            Err(error) => {
-                // It may have started its Postgres already, which a kill would leave behind.
-                process.stop().await?;
-                Err(error)
-            }
+    /// Ends it and its Postgres.
+    pub async fn stop(mut self) -> anyhow::Result<()> {
+        self.process.stop().await?;
+        if self.postgres == Postgres::Orphaned {
+            // A start in the same directory takes over what was left there.
+            let options = postgres::Options::kept(data(&self.directory).join("postgres"));
+            postgres::Cluster::start(options).await?.stop().await?;
         }
+        Ok(())
     }
+}
+
+fn data(directory: &Path) -> PathBuf {
+    directory.join("deed")
+}
+
+fn launch(
+    program: &Program,
+    directory: &Path,
+    listen: SocketAddr,
+) -> anyhow::Result<(Process, Lines<BufReader<ChildStdout>>)> {
+    let (listen, data) = (listen.to_string(), data(directory));
+    let arguments = [
+        "dev".as_ref(),
+        "--listen".as_ref(),
+        listen.as_ref(),
+        "--data".as_ref(),
+        data.as_os_str(),
+    ];
+    program.start("deed-server", arguments, &directory.join("deed-server.log"))
 }
 
 /// The first thing in the output that `parse` understands.
@@ -140,8 +179,7 @@ async fn ready<T>(
     let found = tokio::time::timeout(patience, search).await;
     match found {
         Ok(Ok(Some(found))) => {
-            // What else it says is not of interest, but a full pipe would hold it up.
-            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            process.disregard(lines);
             Ok(found)
         }
         Ok(Ok(None)) => {

@@ -71,17 +71,17 @@ impl Stage {
     async fn arm(&mut self, way: Way, plan: &Plan) -> anyhow::Result<Ran> {
         let directory = arm::directory(&self.directory, way)?;
         if way == Way::Guarded {
-            let deed = Deed::start(&self.programs.deed_server, &directory)
-                .await
-                .context("cannot start the Deed server")?;
-            self.deed = Some(deed);
+            let deed = self
+                .deed
+                .insert(Deed::start(&self.programs.deed_server, &directory)?);
+            deed.ready().await.context("cannot start the Deed server")?;
         }
         let receiver = Receiver::start(&self.programs.receiver, &directory, &plan.dials)
             .await
             .context("cannot start the receiver")?;
         let receiver = self.receiver.insert(receiver);
         let crew = self.programs.worker.clone();
-        arm::run(way, plan, crew, &directory, receiver.address, self.deed.as_mut()).await
+        arm::run(way, plan, crew, &directory, receiver, self.deed.as_mut()).await
     }
 
     async fn count(
