@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use super::Error;
 use super::database::Database;
 use super::link::Link;
-use super::sqlstate::{Stage, classify};
+use super::sqlstate::{Stage, classify, unconnected};
 
 /// The oldest Postgres that Deed runs on, as `server_version_num` writes it.
 const OLDEST: u32 = 140_000;
@@ -63,9 +63,10 @@ impl Durability {
 /// # Errors
 /// [`Error::Determinate`] if it does not answer.
 pub async fn durability(database: &Database) -> Result<Durability, Error> {
-    let lost = |error| classify(error, Stage::BeforeCommit);
-    let link = Link::open(database).await.map_err(lost)?;
-    ask(link.client()).await.map_err(lost)
+    let link = Link::open(database).await.map_err(unconnected)?;
+    ask(link.client())
+        .await
+        .map_err(|error| classify(error, Stage::BeforeCommit))
 }
 
 async fn ask(client: &Client) -> Result<Durability, tokio_postgres::Error> {

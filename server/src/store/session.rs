@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::database::Database;
 use super::link::Link;
-use super::sqlstate::{Stage, classify};
+use super::sqlstate::unconnected;
 use super::{Busy, Connect, Error, Lookup, Reading, Transact, Write, reading, writing};
 
 /// Makes sessions.
@@ -55,9 +55,7 @@ impl Session {
             .filter(|link| !self.open && !link.client().is_closed())
         {
             Some(link) => Ok(link),
-            None => Link::open(&self.database)
-                .await
-                .map_err(|error| classify(error, Stage::BeforeCommit)),
+            None => Link::open(&self.database).await.map_err(unconnected),
         }
     }
 }

@@ -39,6 +39,20 @@ const COMMIT_REFUSED: [SqlState; 3] = [
     SqlState::IN_FAILED_SQL_TRANSACTION,
 ];
 
+/// No connection could be made. Nothing is wrong with any command, whatever the server says: a password that is being
+/// changed, a database that is being restored.
+pub fn unconnected(error: tokio_postgres::Error) -> Error {
+    let what = error.code().map_or_else(
+        || "no connection could be made".to_owned(),
+        |code| code.code().to_owned(),
+    );
+    Error::Determinate {
+        what,
+        transient: true,
+        source: Some(error),
+    }
+}
+
 /// The failure in the store's words.
 pub fn classify(error: tokio_postgres::Error, stage: Stage) -> Error {
     let found = error

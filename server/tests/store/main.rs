@@ -1,5 +1,11 @@
 //! The store against a real Postgres: what two halves of a transaction promise, and what the schema refuses.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail like tests"
+)]
+
 mod fixture;
 mod lists;
 mod load;
@@ -8,4 +14,5 @@ mod races;
 mod random;
 mod round_trip;
 mod schema;
+mod standby;
 mod walk;

@@ -19,7 +19,7 @@ use tokio_postgres::{NoTls, Row};
 
 use super::database::Database;
 use super::row::{At, read_action, read_event, read_key};
-use super::sqlstate::{Stage, classify};
+use super::sqlstate::{Stage, classify, unconnected};
 use super::{Error, migrate};
 use crate::service;
 use crate::service::ledger::{Ledger, ListFilter, Page, Position};
@@ -103,7 +103,7 @@ impl Reader {
 
     async fn client(&self) -> Result<Object, Error> {
         self.pool.get().await.map_err(|error| match error {
-            deadpool_postgres::PoolError::Backend(error) => classify(error, Stage::BeforeCommit),
+            deadpool_postgres::PoolError::Backend(error) => unconnected(error),
             other => Error::Determinate {
                 what: other.to_string(),
                 transient: true,

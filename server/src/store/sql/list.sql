@@ -13,7 +13,8 @@ SELECT a.*, clock_timestamp() AS now
         ELSE a.lease_ended = 'LAPSED' OR (a.lease_ended IS NULL AND a.lease_expires_at <= clock_timestamp()) END))
    AND ($7::timestamptz IS NULL OR (a.state IN ('PLANNED', 'NOT_FOUND') AND a.state_since <= $7
         AND (a.lease_granted_at IS NULL OR a.lease_granted_at <= $7)))
-   AND ($8::text = '' OR starts_with(a.action_id, $8))
+   -- The lower bound lets the primary key find the place; keys compare by bytes.
+   AND ($8::text = '' OR (a.action_id >= $8 AND starts_with(a.action_id, $8)))
    AND ($9::text IS NULL OR a.assignee = $9)
    AND (NOT $10::boolean OR ($11 AND a.duplicate_suspected) OR ($12 AND a.contradicted) OR ($13 AND a.ungated))
    AND (NOT $14::boolean OR a.duplicate_suspected OR a.contradicted OR a.ungated
