@@ -18,8 +18,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// Longest pause: a restarted Postgres is noticed soon after it is back.
 const LONGEST_PAUSE: Duration = Duration::from_millis(300);
 
-/// How often a command alone is judged anew after a refusal that no waiting mends. Once is enough where another action
-/// took its external id in between; the second is for the one that took it after that.
+/// How often a command is judged anew after a refusal that no waiting mends: a broken constraint, a guard that let
+/// nothing through. Once is enough where another action took its external id, or its key, in between; the second is for
+/// what happened in between again.
 const REFUSALS: u32 = 3;
 
 /// Where a carrier works.
@@ -84,7 +85,9 @@ impl<C: Connect> Carrier<C> {
                         match verdict {
                             Verdict::Judged(staged) => self.office.release(job, staged),
                             Verdict::Busy => apart.push(job),
-                            Verdict::Again => again.push(job),
+                            Verdict::Again => {
+                                again.extend(refused(job, "a guard of the row let nothing through"))
+                            }
                         }
                     }
                     open.push(again);
@@ -135,15 +138,7 @@ impl<C: Connect> Carrier<C> {
             Cure::Apart => apart.append(&mut batch),
             Cure::GiveUp => {
                 for job in batch {
-                    tracing::error!(
-                        action.namespace = %job.key().namespace,
-                        action.id = %job.key().action_id,
-                        error = %report(&error),
-                        "a command cannot be written, and waiting will not mend it"
-                    );
-                    job.unavailable(
-                        "the action's row or the change to it is not as the database expects".into(),
-                    );
+                    give_up(job, &report(&error));
                 }
             }
         }
@@ -208,6 +203,26 @@ fn cure(failure: &Failure, batch: &mut [Job], post: Post) -> Cure {
             }
         }
     }
+}
+
+/// The job, to be judged anew, unless that has been done often enough.
+fn refused(mut job: Job, why: &str) -> Option<Job> {
+    job.refused += 1;
+    if job.refused < REFUSALS {
+        return Some(job);
+    }
+    give_up(job, why);
+    None
+}
+
+fn give_up(job: Job, why: &str) {
+    tracing::error!(
+        action.namespace = %job.key().namespace,
+        action.id = %job.key().action_id,
+        error = why,
+        "a command cannot be written, and waiting will not mend it"
+    );
+    job.unavailable("the action's row, or the change to it, is not as the database expects".into());
 }
 
 fn pauses() -> ExponentialBackoff {

@@ -25,6 +25,8 @@ pub enum Fault {
     Refused,
     /// The write waits in vain for somebody else's uncommitted insert.
     Inserting,
+    /// A guard of the rows lets nothing through.
+    Guarded,
     /// It is committed, and the connection is lost before that is told.
     LostAfterCommit,
     /// The connection is lost before it is committed.
@@ -51,6 +53,8 @@ struct Tables {
     lasting: Option<Fault>,
     /// Every write of this row breaks a constraint.
     poisoned: HashSet<ActionKey>,
+    /// Every write of this row is refused for the moment.
+    contended: HashSet<ActionKey>,
     /// Appears in the next write's way.
     intruder: Option<Action>,
     committed: Vec<Committed>,
@@ -119,6 +123,10 @@ impl Fake {
 
     pub fn poison(&self, key: &ActionKey) {
         self.tables().poisoned.insert(key.clone());
+    }
+
+    pub fn contend(&self, key: &ActionKey) {
+        self.tables().contended.insert(key.clone());
     }
 
     pub fn intrude(&self, action: Action) {
@@ -256,6 +264,7 @@ impl Transact for Session {
             match self.fault {
                 Fault::Refused => Err(refused("40001")),
                 Fault::Inserting => Err(Error::Busy),
+                Fault::Guarded => Ok(vec![false; writes.len()]),
                 Fault::LostBeforeCommit => Err(lost()),
                 Fault::None | Fault::Away => tables.commit(&self.read, writes, synchronous),
                 Fault::LostAfterCommit => tables
@@ -296,6 +305,12 @@ impl Tables {
                 transient: false,
                 source: None,
             });
+        }
+        if writes
+            .iter()
+            .any(|write| self.contended.contains(&write.next.key))
+        {
+            return Err(refused("40P01"));
         }
         let written: Vec<bool> = writes.iter().map(|write| self.put(write)).collect();
         self.committed.push(Committed {

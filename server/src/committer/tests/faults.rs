@@ -91,6 +91,42 @@ async fn a_command_that_breaks_a_constraint_fails_alone() {
 }
 
 #[tokio::test]
+async fn a_batch_that_is_refused_once_is_written_in_halves() {
+    let fake = Fake::new();
+    let committer = committer(&fake, |_| {});
+    fake.script([Fault::None, Fault::Refused]);
+    fake.flow(false);
+    let first = send(&committer, claim("first"));
+    fake.reads(1).await;
+    let calls: Vec<_> = (0..10)
+        .map(|n| send(&committer, claim(&format!("batch-{n}"))))
+        .collect();
+    tokio::task::yield_now().await;
+    fake.flow(true);
+    execute(first.await.unwrap());
+    for call in calls {
+        execute(call.await.unwrap());
+    }
+    let sizes: Vec<_> = fake.committed().iter().map(|one| one.written).collect();
+    assert_eq!(sizes, [1, 5, 5]);
+}
+
+#[tokio::test]
+async fn a_row_that_is_refused_again_and_again_holds_up_no_lane() {
+    let fake = Fake::new();
+    let committer = committer(&fake, |options| options.patience = LONG);
+    fake.contend(&key("contended"));
+    let mut contended = send(&committer, claim("contended"));
+    fake.reads(2).await;
+    let asked = Instant::now();
+    for n in 0..20 {
+        execute(committer.judge(claim(&format!("free-{n}"))).await);
+    }
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    assert!(futures::FutureExt::now_or_never(&mut contended).is_none());
+}
+
+#[tokio::test]
 async fn two_actions_that_name_one_effect_in_one_batch_are_told_apart_and_both_are_flagged() {
     let fake = Fake::new();
     let committer = committer(&fake, |_| {});
@@ -156,4 +192,15 @@ async fn a_renewal_whose_commit_was_in_doubt_is_told_only_after_a_synchronous_co
     fake.script([Fault::LostAfterCommit]);
     committer.judge(call("mine", Ask::Renew { token })).await.unwrap();
     assert!(fake.committed().last().unwrap().synchronous);
+}
+
+#[tokio::test]
+async fn a_command_that_the_database_never_lets_through_is_given_up() {
+    let fake = Fake::new();
+    let committer = committer(&fake, |_| {});
+    fake.always(Some(Fault::Guarded));
+    let told = committer.judge(claim("guarded")).await;
+    assert!(matches!(told, Err(Error::StoreUnavailable { .. })), "{told:?}");
+    fake.always(None);
+    execute(committer.judge(claim("guarded")).await);
 }
