@@ -70,9 +70,7 @@ impl Crew {
     /// What came next from a worker; nothing once all have ended by themselves. Safe to cancel, so what it returns must go
     /// to [`Crew::take_in`].
     pub async fn listen(&mut self) -> Option<Word> {
-        if self.running().next().is_none() {
-            return None;
-        }
+        self.running().next()?;
         self.words.recv().await
     }
 

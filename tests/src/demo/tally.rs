@@ -152,9 +152,11 @@ mod tests {
             end,
             took_us,
         };
-        let mut ran = Ran::default();
-        ran.finished = (1..=100).map(|took| finished(End::Acted, took)).collect();
-        ran.finished.push(finished(End::FoundDone, 1_000_000));
+        let acted = (1..=100).map(|took| finished(End::Acted, took));
+        let ran = Ran {
+            finished: acted.chain([finished(End::FoundDone, 1_000_000)]).collect(),
+            ..Ran::default()
+        };
         let tally = Tally::count(&[], &[], &HashMap::new(), &ran);
         assert_eq!(tally.median, Some(Duration::from_micros(50)));
         assert_eq!(tally.p99, Some(Duration::from_micros(99)));
