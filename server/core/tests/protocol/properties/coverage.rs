@@ -14,8 +14,16 @@ pub const ENOUGH: u64 = 100;
 /// State before the call (`ABSENT` for none), command, answer.
 pub type Reached = (&'static str, &'static str, &'static str);
 
-/// The combinations that the protocol allows and that random worlds must therefore reach.
-pub const REACHABLE: &[Reached] = &[];
+/// What random worlds must reach, a line for each state and call: `STATE Call: answer, answer`. The state is the row's
+/// before the call; time may have moved it on by then. Answers that take a rarer coincidence than these worlds hold are not
+/// listed.
+fn reachable() -> impl Iterator<Item = Reached> {
+    include_str!("reachable.txt").lines().flat_map(|line| {
+        let (called, answers) = line.split_once(": ").unwrap();
+        let (state, ask) = called.split_once(' ').unwrap();
+        answers.split(", ").map(move |answer| (state, ask, answer))
+    })
+}
 
 #[derive(Default)]
 pub struct Coverage(BTreeMap<Reached, u64>);
@@ -32,13 +40,27 @@ impl Coverage {
         }
     }
 
-    pub fn below(&self, listed: &[Reached], enough: u64) -> BTreeMap<Reached, u64> {
+    pub fn and(mut self, other: Self) -> Self {
+        for (reached, times) in other.0 {
+            *self.0.entry(reached).or_default() += times;
+        }
+        self
+    }
+
+    /// The listed combinations that were reached less often.
+    pub fn below(&self, enough: u64) -> BTreeMap<Reached, u64> {
         let times = |reached: &Reached| self.0.get(reached).copied().unwrap_or(0);
-        listed
-            .iter()
-            .map(|reached| (*reached, times(reached)))
+        reachable()
+            .map(|reached| (reached, times(&reached)))
             .filter(|(_, times)| *times < enough)
             .collect()
+    }
+
+    /// Leave to execute where there must be none.
+    pub fn executions_after_the_end(&self) -> Vec<Reached> {
+        let over = ["CONFIRMED", "REJECTED", "ABANDONED", "AWAITING_APPROVAL"];
+        let wrong = |reached: &&Reached| over.contains(&reached.0) && reached.2 == "Execute";
+        self.0.keys().filter(wrong).copied().collect()
     }
 }
 

@@ -3,10 +3,7 @@
 
 use deed_core::action::{Flag, GrantKind, State};
 use deed_core::command::{Ask, Command, Decision, Request, Resolution, Then};
-use deed_core::contract::{
-    ApprovalNeed, ConfirmBy, Contract, Deduplication, EffectClass, ExternalIdMeaning, OnPartial, Retry,
-    Terms, Verification,
-};
+use deed_core::contract::Contract;
 use deed_core::evidence::{Observation, Receipt, Seen, Verdict};
 use deed_core::id::{ActionKey, Token};
 use deed_core::reply::{NextStep, Reply};
@@ -15,15 +12,17 @@ use deed_core::text::{ExternalId, Note, Owner};
 use deed_core::time::Span;
 
 use super::coverage::Coverage;
+use super::openings::{Opening, any_spec};
 use crate::world::*;
 
 const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
 /// Few, so that two actions and two attempts meet under one id.
 const IDS: [&str; 4] = ["J1", "J2", "J3", "J4"];
-const FACTS: [&str; 2] = ["row_exists", "mail_sent"];
 
 pub struct Player {
     dice: Dice,
+    /// Whether little time passes: leases are live then.
+    hasty: bool,
     world: World,
     keys: [ActionKey; 2],
     /// Every grant that some worker was told, in order.
@@ -36,15 +35,20 @@ pub struct Player {
 
 impl Player {
     pub fn new(mut dice: Dice) -> Self {
-        let spec = any_spec(&mut dice);
-        Self {
+        let opening = Opening::any(&mut dice);
+        let spec = any_spec(&mut dice, opening);
+        let hasty = dice.percent(50);
+        let mut player = Self {
+            hasty,
             world: World::of(spec),
             dice,
             keys: [key("order-1"), key("order-2")],
             held: Vec::new(),
             sent: Vec::new(),
             tells: false,
-        }
+        };
+        player.open(opening);
+        player
     }
 
     /// Tells every step from now on.
@@ -113,7 +117,68 @@ impl Player {
         }
     }
 
+    /// Deep states first: dice alone come to them too seldom.
+    fn open(&mut self, opening: Opening) {
+        let worker = WORKERS[0];
+        if opening == Opening::Nothing {
+            return;
+        }
+        let begin = opening != Opening::Unbegun;
+        let claimed = self.world.claim_ask(begin);
+        let Some(token) = self.act(worker, claimed) else {
+            return;
+        };
+        let ended = |receipt| Ask::Report {
+            token,
+            receipt,
+            then: Then::Nothing,
+            spec: None,
+        };
+        match opening {
+            Opening::Nothing | Opening::Unbegun | Opening::Sent => {}
+            Opening::Accepted => {
+                self.act(worker, ended(accepted("J1", 1)));
+            }
+            Opening::Unknown | Opening::NotFound | Opening::Partial => {
+                self.act(worker, ended(unknown_ended()));
+            }
+        }
+        if matches!(opening, Opening::NotFound | Opening::Partial) {
+            self.world.now = self.world.now.plus(secs(330));
+            let claimed = self.world.claim_ask(true);
+            let Some(token) = self.act(worker, claimed) else {
+                return;
+            };
+            let verdict = if opening == Opening::Partial {
+                Verdict::Partial
+            } else {
+                Verdict::NotFound
+            };
+            let observation = self.fitting(verdict, 0);
+            let then = Then::Nothing;
+            let found = Ask::Verify {
+                token,
+                observation,
+                then,
+            };
+            self.act(worker, found);
+        }
+    }
+
+    /// A call of the opening, and the token of the grant that it got.
+    fn act(&mut self, worker: &'static str, ask: Ask) -> Option<Token> {
+        let command = self.world.command(worker, ask);
+        let answered = self.world.send(&command);
+        self.remember(&command, &answered);
+        self.sent.push(command);
+        self.held.last().map(|held| held.2)
+    }
+
     fn pass_time(&mut self) {
+        if self.hasty && self.dice.percent(90) {
+            self.world.now = self.world.now.plus(Span::from_millis(self.dice.below(150)));
+            return;
+        }
         let millis = match self.dice.below(100) {
             0..40 => self.dice.below(400),
             40..70 => self.dice.below(4_000),
@@ -310,6 +375,11 @@ impl Player {
             66..80 => Verdict::Partial,
             _ => Verdict::Unknown { reason: Note::none() },
         };
+        self.fitting(verdict, 4)
+    }
+
+    /// The verdict with facts that fit it, but for so many in a hundred.
+    fn fitting(&mut self, verdict: Verdict, odd_ones: u64) -> Observation {
         let declared = self.world.spec.expected.facts.clone();
         let mut observation = found(verdict);
         for (at, name) in declared.into_iter().enumerate() {
@@ -321,7 +391,7 @@ impl Player {
                 Verdict::Pending { .. } | Verdict::Unknown { .. } => Seen::NotSeen,
             };
             let odd = *self.dice.pick(&[Seen::True, Seen::False, Seen::NotSeen]);
-            let seen = if self.dice.percent(4) { odd } else { fitting };
+            let seen = if self.dice.percent(odd_ones) { odd } else { fitting };
             observation.facts.insert(name, seen);
         }
         observation
@@ -381,67 +451,6 @@ impl Player {
             _ => Resolution::Compensated {
                 by: key("order-9").action_id,
             },
-        }
-    }
-}
-
-/// Any contract that does not contradict itself, with short times, so that a world sees their ends.
-fn any_spec(dice: &mut Dice) -> Specification {
-    loop {
-        let class = *dice.pick(&[
-            EffectClass::Read,
-            EffectClass::Reversible,
-            EffectClass::Reversible,
-            EffectClass::Irreversible,
-        ]);
-        let window = *dice.pick(&[secs(40), secs(200), Span::from_hours(24)]);
-        let verifiable = Verification::Postcondition {
-            settle_window: *dice.pick(&[Span::ZERO, secs(3), secs(10)]),
-            effect_deadline: *dice.pick(&[secs(20), secs(300)]),
-        };
-        let terms = Terms {
-            effect_class: class,
-            asynchronous: dice.percent(20),
-            deduplication: *dice.pick(&[
-                Deduplication::None,
-                Deduplication::None,
-                Deduplication::IdempotencyKey { window },
-                Deduplication::FencingToken,
-            ]),
-            confirm_by: *dice.pick(&[ConfirmBy::Receipt, ConfirmBy::Postcondition]),
-            verification: *dice.pick(&[Verification::None, verifiable, verifiable, verifiable]),
-            external_id: *dice.pick(&[
-                ExternalIdMeaning::IdentifiesEffect,
-                ExternalIdMeaning::IdentifiesEffect,
-                ExternalIdMeaning::IdentifiesObject,
-            ]),
-            retry: Retry {
-                max_attempts: *dice.pick(&[2, 3, 8]),
-                initial_backoff: *dice.pick(&[Span::from_millis(200), secs(1)]),
-                multiplier_thousandths: 2_000,
-                max_backoff: secs(8),
-                total_budget: *dice.pick(&[secs(60), Span::from_hours(4), Span::from_hours(200)]),
-                max_verifications: *dice.pick(&[2, 4, 10]),
-            },
-            send_timeout: *dice.pick(&[secs(1), secs(5)]),
-            lease: *dice.pick(&[Span::from_millis(500), secs(5), secs(20)]),
-            max_hold: secs(60),
-            on_partial: *dice.pick(&[OnPartial::Stop, OnPartial::Resume]),
-            approval: *dice.pick(&[
-                ApprovalNeed::None,
-                ApprovalNeed::None,
-                ApprovalNeed::None,
-                ApprovalNeed::Required,
-            ]),
-        };
-        let facts: &[&str] = if dice.percent(60) { &FACTS } else { &[] };
-        let Ok(contract) = Contract::new(terms) else {
-            continue;
-        };
-        let plain = spec(serialized(), facts);
-        let whole = Specification::new(plain.tool, plain.input, plain.expected, contract, plain.labels);
-        if let Ok(whole) = whole {
-            return whole;
         }
     }
 }

@@ -257,10 +257,28 @@ impl World {
 pub fn fingerprint(key: &ActionKey, ask: &Ask) -> Fingerprint {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
-    format!("{ask:?}").hash(&mut hasher);
+    match ask {
+        Ask::Plan { spec } => hash_spec(spec, &mut hasher),
+        Ask::Claim { spec, begin } => {
+            begin.hash(&mut hasher);
+            hash_spec(spec, &mut hasher);
+        }
+        other => format!("{other:?}").hash(&mut hasher),
+    }
     let half = hasher.finish().to_be_bytes();
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&half);
     digest[8..].copy_from_slice(&half);
     Fingerprint(digest)
+}
+
+fn hash_spec(spec: &Specification, hasher: &mut DefaultHasher) {
+    (
+        &spec.tool,
+        &spec.input,
+        &spec.expected,
+        &spec.contract,
+        &spec.labels,
+    )
+        .hash(hasher);
 }
