@@ -42,7 +42,8 @@ pub enum ServeError {
     Transport(#[source] tonic::transport::Error),
 }
 
-/// Serves until `stop` is cancelled; then answers what is open, refuses what is new, and returns.
+/// Serves until `stop` is cancelled; then answers what is open, refuses what is new, and returns. Health says so as soon
+/// as the edge's own stop is cancelled, which may come earlier.
 pub async fn serve<J: Judge, L: Ledger>(
     edge: Edge<J, L>,
     listener: TcpListener,
@@ -52,6 +53,7 @@ pub async fn serve<J: Judge, L: Ledger>(
     health.set_serving::<OwnershipServer<Edge<J, L>>>().await;
     health.set_serving::<LedgerServer<Edge<J, L>>>().await;
     health.set_serving::<OperationsServer<Edge<J, L>>>().await;
+    let draining = edge.stop.clone();
     let router = Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
@@ -68,13 +70,17 @@ pub async fn serve<J: Judge, L: Ledger>(
     let told = {
         let stop = stop.clone();
         async move {
-            stop.cancelled().await;
+            tokio::select! {
+                () = draining.cancelled() => {}
+                () = stop.cancelled() => {}
+            }
             health
                 .set_service_status("", tonic_health::ServingStatus::NotServing)
                 .await;
             health.set_not_serving::<OwnershipServer<Edge<J, L>>>().await;
             health.set_not_serving::<LedgerServer<Edge<J, L>>>().await;
             health.set_not_serving::<OperationsServer<Edge<J, L>>>().await;
+            stop.cancelled().await;
         }
     };
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));

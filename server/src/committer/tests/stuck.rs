@@ -103,3 +103,25 @@ async fn b32_an_insert_that_somebody_holds_open_is_waited_for_beyond_the_patienc
     fake.always(None);
     execute(waiting.await.unwrap());
 }
+
+#[tokio::test]
+async fn a_renewal_whose_row_is_held_waits_behind_no_claim() {
+    let fake = Fake::new();
+    let committer = committer(&fake, |options| options.apart = 1);
+    let token = execute(committer.judge(claim("mine")).await).token;
+    let _stuck = fake.hold(&key("stuck"));
+    let mine = fake.hold(&key("mine"));
+    let renewal = send(&committer, call("mine", Ask::Renew { token }));
+    fake.reads(3).await;
+    // The only worker for claims begins to wait for its row just now, for half a second.
+    let _waiting = send(&committer, claim("stuck"));
+    fake.reads(5).await;
+    let freed = Instant::now();
+    drop(mine);
+    assert!(renewal.await.unwrap().is_ok());
+    assert!(
+        freed.elapsed() < Duration::from_millis(250),
+        "{:?}",
+        freed.elapsed()
+    );
+}
