@@ -13,7 +13,7 @@ use deed_core::text::ExternalId;
 type EffectName = (String, String, String);
 
 /// Everything that is kept.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ledger {
     rows: HashMap<ActionKey, Action>,
     history: HashMap<ActionKey, Vec<Event>>,
@@ -27,8 +27,8 @@ impl Ledger {
     }
 
     /// Its history, oldest first.
-    pub fn events(&self, key: &ActionKey) -> Vec<Event> {
-        self.history.get(key).cloned().unwrap_or_default()
+    pub fn history(&self, key: &ActionKey) -> &[Event] {
+        self.history.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// The action that this external id proves.
@@ -39,7 +39,6 @@ impl Ledger {
 
     /// What is remembered of a call.
     pub fn recall(&self, command: &Command) -> Remembered {
-        let events = self.history.get(&command.key).map_or(&[][..], Vec::as_slice);
         let (token, external_id) = named(&command.ask);
         let spec = match &command.ask {
             Ask::Report { spec: Some(spec), .. } => Some(&**spec),
@@ -52,13 +51,23 @@ impl Ledger {
             .map(|spec| &spec.tool);
         let namespace = command.key.namespace.as_str();
         Remembered {
-            request: past_request(events, command.request.id),
-            token: token.and_then(|token| past_token(events, token, self.row(&command.key))),
+            request: self.past_request(&command.key, command.request.id),
+            token: token.and_then(|token| self.past_token(&command.key, token)),
             external_id: tool
                 .zip(external_id)
                 .and_then(|(tool, id)| self.proven_by(namespace, tool.as_str(), id.as_str()))
                 .cloned(),
         }
+    }
+
+    /// What is remembered of a request.
+    pub fn past_request(&self, key: &ActionKey, id: RequestId) -> Option<PastRequest> {
+        past_request(self.history(key), id)
+    }
+
+    /// What is remembered of a token.
+    pub fn past_token(&self, key: &ActionKey, token: Token) -> Option<PastToken> {
+        past_token(self.history(key), token, self.row(key))
     }
 
     /// Keeps what a judgement says.

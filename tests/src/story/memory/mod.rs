@@ -19,7 +19,7 @@ use super::engine::{self, BASE, Call, Engine};
 use super::script::ActionScript;
 use super::told::Told;
 pub use command::digest;
-use ledger::Ledger;
+pub use ledger::Ledger;
 
 /// The core with what it is told to remember.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Engine for Memory {
 
     async fn history(&mut self, action: &ActionScript) -> anyhow::Result<Vec<Told>> {
         let key = command::key(action).ok();
-        let events = key.map(|key| self.ledger.events(&key)).unwrap_or_default();
+        let events = key.as_ref().map_or(&[][..], |key| self.ledger.history(key));
         Ok(events.iter().map(render::event).collect())
     }
 }
