@@ -12,8 +12,9 @@ use deed_proto::v1::{Action, ListActionsRequest, NextStep, State};
 use super::guarded::NAMESPACE;
 use super::tally::Word;
 
-/// So many undecided actions are explained; more would push the table off the screen.
-const EXPLAINED: usize = 10;
+/// So many undecided actions are explained, and one more line says how many are left; more would push the table off the
+/// screen.
+const EXPLAINED: usize = 9;
 
 /// Deed's side of the tally.
 #[derive(Debug)]
