@@ -131,7 +131,7 @@ impl Contract {
 
     /// Partial work is completed by one further execution instead of waiting for a person. Not for irreversible tools;
     /// needs declared facts.
-    pub fn resume_partial(mut self) -> Self {
+    pub fn on_partial_resume(mut self) -> Self {
         self.terms.on_partial = v1::OnPartial::Resume.into();
         self
     }

@@ -32,7 +32,8 @@ pub struct Deed {
 impl Deed {
     /// A client with all defaults. Connects with the first call, so a worker may be started before the service.
     ///
-    /// To be called inside a tokio runtime, which has to keep running for as long as leases are held.
+    /// To be called inside a tokio runtime, which has to keep running for as long as leases are held. Before the process
+    /// ends, wait for [`Deed::shutdown`]: what a dropped `perform` left behind is told in the background.
     pub fn connect(url: &str) -> Result<Self, Error> {
         Self::builder().connect(url)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::time::Duration;
 
 use deed_proto::v1;
@@ -47,13 +48,14 @@ pub enum Error {
     /// A call was refused or never answered.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The receipt could not be handed in; it is not lost, it is here. `Calls::report(request)` hands it in later.
+    /// The receipt could not be handed in; it is not lost, it is here. `calls().report(request.into_inner())` hands it
+    /// in later.
     #[error("the {} receipt of action {:?} could not be handed in; keep it and report it later", receipt.name(), action_id(request))]
     ReportUndelivered {
         /// What became of the attempt.
         receipt: Receipt,
         /// The whole call, ready to be repeated.
-        request: Box<v1::ReportRequest>,
+        request: Redelivery<v1::ReportRequest>,
         /// What the last try met.
         #[source]
         source: CallError,
@@ -64,7 +66,7 @@ pub enum Error {
         /// What was found.
         observation: Box<Observation>,
         /// The whole call, ready to be repeated.
-        request: Box<v1::VerifyRequest>,
+        request: Redelivery<v1::VerifyRequest>,
         /// What the last try met.
         #[source]
         source: CallError,
@@ -72,6 +74,35 @@ pub enum Error {
     /// The client was told to stop. What had not begun was released; a send that was under way is reported as unknown.
     #[error("the Deed client stops; nothing further is claimed or sent")]
     Stopping,
+}
+
+/// A call that got no answer, kept to be made again later. Not shown in logs: it may hold the tool's result.
+#[derive(Clone, PartialEq)]
+pub struct Redelivery<T>(Box<T>);
+
+impl<T> Redelivery<T> {
+    pub(crate) fn new(request: T) -> Self {
+        Self(Box::new(request))
+    }
+
+    /// The call's message.
+    pub fn into_inner(self) -> T {
+        *self.0
+    }
+}
+
+impl<T> Deref for Redelivery<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> fmt::Debug for Redelivery<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redelivery(..)")
+    }
 }
 
 /// For the message above: the key is an option on the wire.

@@ -6,7 +6,7 @@
 use deed_proto::v1;
 use uuid::Uuid;
 
-use crate::error::Error;
+use crate::error::{Error, Redelivery};
 use crate::hold::{Held, Hold};
 use crate::observation::Observation;
 use crate::receipt::Receipt;
@@ -51,7 +51,7 @@ impl Worker {
                 }
                 Err(source) => Err(Error::ObservationUndelivered {
                     observation: Box::new(observation),
-                    request: Box::new(v1::VerifyRequest {
+                    request: Redelivery::new(v1::VerifyRequest {
                         owner: worker.settings().owner.clone(),
                         request_id: Uuid::new_v4().to_string(),
                         then: v1::Then::Nothing.into(),
@@ -100,7 +100,7 @@ impl Worker {
             request.request_id = Uuid::new_v4().to_string();
             Error::ReportUndelivered {
                 receipt,
-                request: Box::new(request),
+                request: Redelivery::new(request),
                 source,
             }
         })

@@ -71,7 +71,7 @@ pub use crate::calls::Calls;
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::contract::{Contract, EffectClass, Retry};
 pub use crate::deed::{Builder, Deed};
-pub use crate::error::{CallError, Error, Refusal};
+pub use crate::error::{CallError, Error, Redelivery, Refusal};
 pub use crate::grant::{FencingToken, Grant, Guarantee, Lookup};
 pub use crate::input::InputError;
 pub use crate::observation::{Observation, Seen};

@@ -1,5 +1,6 @@
 //! What `perform` comes back with: decided, blocked, or still open.
 
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use deed_proto::v1;
@@ -36,7 +37,7 @@ impl Outcome {
 }
 
 /// Decided for good.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Settled {
     /// `Confirmed`, `Rejected` or `Abandoned`.
     pub state: State,
@@ -54,6 +55,22 @@ pub struct Settled {
     pub settled_at: Option<SystemTime>,
     /// The receiver's refusal or the operator's words, for people.
     pub note: String,
+}
+
+/// Shows the size of the result instead of the result, which is kept out of logs.
+impl fmt::Debug for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settled")
+            .field("state", &self.state)
+            .field("outcome", &self.outcome)
+            .field("effect_id", &self.effect_id)
+            .field("evidence", &self.evidence)
+            .field("external_id", &self.external_id)
+            .field("result.bytes", &self.result.as_ref().map(Vec::len))
+            .field("settled_at", &self.settled_at)
+            .field("note", &self.note)
+            .finish()
+    }
 }
 
 /// A person is needed.

@@ -3,7 +3,7 @@
 //! Owns when to renew. It never decides that a lease is live: it hands what the service answers to each lease's guard, and
 //! where it comes too late (a starved runtime, a service that is away) the guard refuses by itself.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +50,24 @@ pub(crate) struct Renewals {
 struct State {
     leases: HashMap<usize, Lease>,
     running: bool,
+}
+
+impl State {
+    /// SUBTLE: a process that holds two grants of one action has lost the older one, whatever its guard still believes. And
+    /// a call that names an action twice is refused as a whole: one overtaken lease would cost all others theirs.
+    fn revoke_overtaken(&self) {
+        let mut newest: HashMap<(&str, &str), &Held> = HashMap::new();
+        for lease in self.leases.values() {
+            let (held, key) = (lease.held.as_ref(), &lease.held.action.key);
+            let newer = newest.entry((&key.namespace, &key.action_id)).or_insert(held);
+            if held.token > newer.token {
+                newer.guard.revoke();
+                *newer = held;
+            } else if held.token < newer.token {
+                held.guard.revoke();
+            }
+        }
+    }
 }
 
 /// A lease's place in the map: where it lies in memory, for as long as the map holds it.
@@ -112,20 +130,18 @@ impl Renewals {
     /// The leases to renew now. Those past half of their period go along, so that all of one length soon share a call.
     fn due(&self, now: Instant) -> Vec<Arc<Held>> {
         let mut state = locked(&self.state);
+        state.revoke_overtaken();
         state
             .leases
             .retain(|_, lease| lease.due.is_none() || lease.held.guard.live());
-        let mut due = BTreeMap::new();
-        for lease in state.leases.values_mut() {
-            if lease.due.is_some_and(|due| due <= now + lease.period / 2) {
+        let due = state.leases.values_mut().filter_map(|lease| {
+            let soon = lease.due.is_some_and(|due| due <= now + lease.period / 2);
+            soon.then(|| {
                 lease.due = None;
-                due.insert(
-                    (lease.held.action.key.action_id.clone(), lease.held.token),
-                    lease.held.clone(),
-                );
-            }
-        }
-        due.into_values().collect()
+                lease.held.clone()
+            })
+        });
+        due.collect()
     }
 
     /// The least period among these: what a renewal of them may take.
@@ -189,7 +205,7 @@ async fn renew(worker: &Worker, batch: Vec<Arc<Held>>) {
     };
     match worker.calls().renew_within(request, limits).await {
         Ok(answered) if answered.message.results.len() == batch.len() => {
-            let Answered { asked, message } = answered;
+            let Answered { asked, message, .. } = answered;
             for (held, result) in batch.iter().zip(message.results) {
                 match result.result {
                     Some(Renewal::Renewed(renewed)) => {

@@ -36,6 +36,8 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Answered<T> {
     pub asked: Moment,
+    /// More than one: an earlier answer was lost, and what it said may have come about.
+    pub tries: u32,
     pub message: T,
 }
 
@@ -43,6 +45,7 @@ impl<T> Answered<T> {
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Answered<U> {
         Answered {
             asked: self.asked,
+            tries: self.tries,
             message: change(self.message),
         }
     }
@@ -91,7 +94,11 @@ impl Caller {
             let last = match tokio::time::timeout(limit, send(channel, request)).await {
                 Ok(Ok(response)) => {
                     let message = response.into_inner();
-                    return Ok(Answered { asked, message });
+                    return Ok(Answered {
+                        asked,
+                        tries,
+                        message,
+                    });
                 }
                 Ok(Err(status)) => Some(status),
                 Err(_) => None,

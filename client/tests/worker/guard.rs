@@ -113,6 +113,26 @@ async fn time_waited_inside_the_service_leaves_the_whole_lease() {
 }
 
 #[tokio::test]
+async fn a_lease_from_a_repeated_claim_counts_from_the_repeat() {
+    let fake = Fake::start().await;
+    let lost = Duration::from_millis(400);
+    fake.on("Claim", Reply::Silence)
+        .step("Claim", lasting(1, Duration::from_millis(500)));
+    let deed = fake.connect(fake.client().call_timeout(lost));
+    let outcome = charge(&deed, "a").perform_without_verify(|grant| async move {
+        assert!(
+            grant.time_left() > Duration::from_millis(200),
+            "{:?}",
+            grant.time_left()
+        );
+        Receipt::completed("X")
+    });
+    assert!(outcome.await.unwrap().confirmed());
+    let kind = fake.reports(1).await.remove(0).receipt.unwrap().kind;
+    assert!(matches!(kind, Some(Kind::Completed(_))), "{kind:?}");
+}
+
+#[tokio::test]
 async fn a_machine_that_slept_sends_nothing() {
     let fake = Fake::start().await;
     let clock = Arc::new(Sleepy::default());

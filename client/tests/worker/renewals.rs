@@ -43,7 +43,11 @@ async fn two_actions_are_renewed_in_one_call_at_a_third_of_the_lease() {
     }
     let deed = fake.deed();
     let (open, gate) = watch::channel(false);
-    let running = [holding(&deed, "a", &gate), holding(&deed, "b", &gate)];
+    let first = holding(&deed, "a", &gate);
+    fake.seen("Claim", 1).await;
+    // Claimed at different times, and renewed together all the same.
+    tokio::time::sleep(LEASE / 10).await;
+    let running = [first, holding(&deed, "b", &gate)];
     let renewals = fake.seen("Renew", 3).await;
     assert!(renewals.iter().all(|(_, call)| leases(call) == 2), "{renewals:?}");
     let apart = renewals[2].0 - renewals[1].0;
@@ -79,4 +83,29 @@ async fn b48_a_renewal_that_gets_no_answer_is_given_up_after_a_third_and_repeate
         matches!(receipt, Some(deed_client::v1::receipt::Kind::Completed(_))),
         "{receipt:?}"
     );
+}
+
+#[tokio::test]
+async fn an_overtaken_grant_is_cut_off_and_does_not_cost_the_newer_one_its_renewals() {
+    let fake = Fake::start().await;
+    fake.step("Claim", lasting(1, LEASE))
+        .step("Claim", lasting(2, LEASE));
+    for _ in 0..20 {
+        fake.on("Renew", Reply::Renewal(renewed(LEASE)));
+    }
+    let deed = fake.deed();
+    let (open, gate) = watch::channel(false);
+    let running = [holding(&deed, "a", &gate), holding(&deed, "a", &gate)];
+    let report = fake.reports(1).await.remove(0);
+    assert_eq!(report.fencing_token, 1);
+    assert!(matches!(
+        report.receipt.unwrap().kind,
+        Some(deed_client::v1::receipt::Kind::Unknown(_))
+    ));
+    let renewals = fake.seen("Renew", 3).await;
+    assert!(renewals.iter().all(|(_, call)| leases(call) == 1), "{renewals:?}");
+    open.send(true).unwrap();
+    for task in running {
+        assert!(task.await.unwrap());
+    }
 }

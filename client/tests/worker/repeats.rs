@@ -8,7 +8,7 @@ use deed_client::{CallError, Error, Observation, Receipt, v1};
 use tonic::{Code, Status};
 
 use crate::fake::{Fake, Reply};
-use crate::steps::{charge, execute, refusal, settled, verify};
+use crate::steps::{blocked, charge, execute, mail, refusal, settled, unbegun, verify};
 
 fn done(_: deed_client::Grant) -> std::future::Ready<Receipt> {
     ready(Receipt::completed("X"))
@@ -90,7 +90,7 @@ async fn a_receipt_that_cannot_be_handed_in_is_handed_back_ready_to_be_reported(
     assert!(matches!(source, CallError::Unanswered { tries: 2.., .. }));
 
     fake.recover("Report");
-    assert!(deed.calls().report(*request).await.is_ok());
+    assert!(deed.calls().report(request.into_inner()).await.is_ok());
 }
 
 #[tokio::test]
@@ -161,4 +161,20 @@ async fn a_service_that_is_away_is_named_after_the_patience() {
             ..
         })
     ));
+}
+
+#[tokio::test]
+async fn a_gate_that_may_have_opened_in_a_lost_answer_is_reported_as_not_sent() {
+    let fake = Fake::start().await;
+    fake.step("Claim", unbegun(1))
+        .on("Begin", Reply::Silence)
+        .step("Begin", blocked());
+    let deed = fake.connect(fake.client().call_timeout(Duration::from_millis(200)));
+    let outcome = mail(&deed, "a").perform_without_verify(done).await.unwrap();
+    assert!(
+        outcome.confirmed(),
+        "the answer to the report counts: {outcome:?}"
+    );
+    let receipt = fake.reports(1).await.remove(0).receipt.unwrap().kind.unwrap();
+    assert!(matches!(receipt, v1::receipt::Kind::NotSent(_)), "{receipt:?}");
 }
