@@ -7,7 +7,7 @@ action elsewhere id=early namespace=elsewhere
 at 0    W1 claim begin                          -> execute token=t1 begun
 at 1    HOOK observe confirmed ext=X on=elsewhere -> error ACTION_NOT_FOUND code=NOT_FOUND
 at 1    HOOK observe confirmed ext=X via=X      -> error ACTION_NOT_FOUND
-at 1    HOOK observe not_found                  -> error INVALID_FIELD field=observation.verdict
+at 1    HOOK observe not_found                  -> error INVALID_FIELD field=observation
 at 2    HOOK observe confirmed ext=X req=hook   -> settled CONFIRMED ext=X effect=hook basis=OBSERVATION
 at 3    W1 renew t1                             -> settled CONFIRMED
 at 3    W1 report t1 completed ext=X            -> settled CONFIRMED effect=hook flags=-

@@ -123,6 +123,9 @@ pub trait Engine {
     /// Sets the database's time, counted from [`BASE`].
     fn at(&mut self, time: Span) -> impl Future<Output = anyhow::Result<()>>;
 
+    /// Lets this much of the database's time pass during every commit.
+    fn commits_take(&mut self, time: Span) -> impl Future<Output = anyhow::Result<()>>;
+
     /// Makes one call.
     fn call(&mut self, call: &Call<'_>) -> impl Future<Output = anyhow::Result<Told>>;
 

@@ -1,8 +1,8 @@
 //! Stories: protocol traces as script files, played against the core and against a server.
 //!
 //! A story says who calls what, when, and what must be answered. Time is the story's own: the core is handed it, and a
-//! server's database reads it from a table ([`clock`]), so a story of a day takes milliseconds and every answer is exact.
-//! [`parse`] reads a script, [`play`] plays it and holds the answers against the expectations, [`Engine`] is whatever
+//! server's database reads it from a table, so a story of a day takes milliseconds and every answer is exact.
+//! [`parse()`] reads a script, [`play()`] plays it and holds the answers against the expectations, [`Engine`] is whatever
 //! answers: [`Memory`] (the core, with rows and history kept in memory) or [`Served`] (a real server on a real Postgres,
 //! over gRPC).
 //!

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, bail, ensure};
+use deed_core::time::Span;
 use uuid::Uuid;
 
 use super::engine::{Ask, BASE, Call, Decision, Engine};
@@ -23,9 +24,11 @@ pub async fn play(story: &Story, engine: &mut impl Engine) -> anyhow::Result<Tra
         highest: BTreeMap::new(),
         transcript: Vec::new(),
     };
+    engine.commits_take(Span::ZERO).await?;
     for line in &story.lines {
         let played = match &line.says {
             Says::Step(step) => stage.step(step, engine).await,
+            Says::CommitsTake(time) => engine.commits_take(*time).await.map(|()| Vec::new()),
             Says::State { action, expect } => stage.state(action, expect, engine).await,
             Says::History { action, words } => stage.history(action, words, engine).await,
             Says::Nothing { action } => stage.nothing(action, engine).await,
@@ -267,6 +270,7 @@ impl Stage<'_> {
                 Says::State { action, .. } | Says::History { action, .. } | Says::Nothing { action } => {
                     action
                 }
+                Says::CommitsTake(_) => continue,
             };
             actions
                 .entry((action.namespace.clone(), action.id.clone()))

@@ -34,6 +34,9 @@ pub struct Line {
 pub enum Says {
     /// A call and its answer.
     Step(Box<Step>),
+    /// From here on the database's time moves by this much during every commit, after the time of judgement was read: the
+    /// standby is slow.
+    CommitsTake(Span),
     /// How a screen shows the action.
     State {
         /// The action.

@@ -77,6 +77,7 @@ pub const FIELDS: &[(&str, Kind)] = &[
     ("token", Kind::Token),
     ("undisproved", Kind::Text),
     ("version", Kind::Version),
+    ("waited", Kind::Span),
 ];
 
 /// The kind of a field, if there is such a field.

@@ -21,6 +21,9 @@ use super::told::Told;
 pub use command::digest;
 pub use ledger::Ledger;
 
+/// Everybody's principal: stories are played on loopback.
+const LOCAL: &str = "local";
+
 /// The core with what it is told to remember.
 #[derive(Debug)]
 pub struct Memory {
@@ -74,8 +77,13 @@ impl Memory {
         let Some(key) = self.key_of(call)? else {
             return Ok(None);
         };
-        let owner = Owner::new(call.who).map_err(|_| command::Invalid::new("owner"))?;
-        let principal = Principal::new(call.who).map_err(|_| command::Invalid::new("owner"))?;
+        // An operator is known by its principal, not by a name that it gives itself.
+        let name = match call.ask {
+            engine::Ask::Decide { .. } => LOCAL,
+            _ => call.who,
+        };
+        let owner = Owner::new(name).map_err(|_| command::Invalid::new("owner"))?;
+        let principal = Principal::new(LOCAL).map_err(|_| command::Invalid::new("principal"))?;
         let ask = command::ask(call)?;
         let said = format!("{key:?} {owner:?} {ask:?}");
         Ok(Some(Command {
@@ -93,6 +101,11 @@ impl Memory {
 impl Engine for Memory {
     async fn at(&mut self, time: Span) -> anyhow::Result<()> {
         self.now = BASE.plus(time);
+        Ok(())
+    }
+
+    async fn commits_take(&mut self, _: Span) -> anyhow::Result<()> {
+        // The core commits nothing: whatever happens to its judgement later cannot have a part in it.
         Ok(())
     }
 

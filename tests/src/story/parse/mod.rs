@@ -9,11 +9,11 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use deed_core::contract::Terms;
 
 use super::script::{ActionScript, Line, Says, Story};
-use args::Args;
+use args::{Args, span};
 pub use step::request_id;
 use words::{Word, words};
 
@@ -82,7 +82,7 @@ impl Cast {
     fn line(&mut self, number: usize, text: &str) -> anyhow::Result<Vec<Says>> {
         let mut words = words(text)?;
         let Word::Bare(head) = words.remove(0) else {
-            bail!("a line begins with contract, action, at, from, state, history or nothing");
+            bail!("a line begins with contract, action, commits, at, from, state, history or nothing");
         };
         match head.as_str() {
             "contract" => {
@@ -94,6 +94,13 @@ impl Cast {
             "action" => {
                 self.declare(words)?;
                 Ok(Vec::new())
+            }
+            "commits" => {
+                let mut args = Args::new(words)?;
+                ensure!(args.next("take")? == "take", "commits take SPAN");
+                let takes = span(&args.next("how long")?)?;
+                args.finish()?;
+                Ok(vec![Says::CommitsTake(takes)])
             }
             "at" => self.step(number, words),
             "from" => self.steps(number, words),

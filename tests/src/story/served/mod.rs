@@ -1,19 +1,16 @@
 //! A real server on a real Postgres as an engine: the parts of `deed-server` put together in this process, called over
-//! gRPC, on a database whose clock is the story's.
-//!
-//! The clock: every time of Deed is the database's `clock_timestamp()`, named without its schema. The database of a story
-//! has a function of that name in a schema that is searched before `pg_catalog`; it reads a table, and the story writes
-//! that table. So the time of each call is exact, and no story ever sleeps.
+//! gRPC, on a database whose clock is the story's ([`Clock`]).
 //!
 //! There is no sweeper: it writes what time has decided whenever it comes by, and then answers would differ in their
 //! versions from one run to the next. What it does is tested elsewhere.
 
+mod clock;
 mod render;
+mod specification;
 mod wire;
 
 use std::sync::Arc;
 
-use anyhow::Context;
 use deed_core::Protocol;
 use deed_core::time::Span;
 use deed_proto::v1::ledger_client::LedgerClient;
@@ -25,29 +22,20 @@ use deed_server::grpc::{self, Edge};
 use deed_server::service::Gate;
 use deed_server::store::{self, Connector, Reader};
 use tokio::net::TcpListener;
-use tokio_postgres::NoTls;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use super::engine::{Ask, BASE, Call, Decision, Engine};
+use super::engine::{Ask, Call, Decision, Engine};
 use super::script::ActionScript;
 use super::told::Told;
 use crate::support::{Database, database};
-
-/// Searched after `public`, where the tables are made, and before `pg_catalog`, where the real clock is.
-const CLOCK: &str = "
-    CREATE SCHEMA story;
-    CREATE TABLE story.clock (at timestamptz NOT NULL);
-    INSERT INTO story.clock VALUES ('epoch');
-    CREATE FUNCTION story.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql
-        AS 'SELECT at FROM story.clock';
-";
+use clock::Clock;
 
 /// A server with its database.
 #[derive(Debug)]
 pub struct Served {
-    clock: tokio_postgres::Client,
+    clock: Clock,
     ownership: OwnershipClient<Channel>,
     ledger: LedgerClient<Channel>,
     operations: OperationsClient<Channel>,
@@ -61,15 +49,7 @@ impl Served {
     /// Makes a database with a clock, and a server on it.
     pub async fn start() -> anyhow::Result<Self> {
         let database = database().await;
-        let (clock, connection) = tokio_postgres::connect(&database.url, NoTls).await?;
-        tokio::spawn(connection);
-        clock.batch_execute(CLOCK).await?;
-        let search = format!(
-            "ALTER DATABASE {} SET search_path = public, story, pg_catalog",
-            database.name
-        );
-        clock.batch_execute(&search).await?;
-
+        let clock = Clock::wind(&database).await?;
         let stored = store::Database::parse(&database.url)?;
         store::migrate(&stored).await?;
         let protocol = Protocol::default();
@@ -157,7 +137,7 @@ impl Served {
         note: &str,
         decision: &Decision<'_>,
     ) -> Result<v1::Action, Status> {
-        let key = Some(wire::key(call.action));
+        let key = Some(specification::key(call.action));
         let request_id = call.request.to_string();
         let note = note.to_owned();
         let decided = match decision {
@@ -167,7 +147,7 @@ impl Served {
                     request_id,
                     version,
                     note,
-                    input_hash: Some(wire::input_hash(call.action)),
+                    input_hash: Some(specification::input_hash(call.action)),
                 };
                 self.operations.approve(request).await?
             }
@@ -229,13 +209,11 @@ impl Served {
 
 impl Engine for Served {
     async fn at(&mut self, time: Span) -> anyhow::Result<()> {
-        let at = BASE.plus(time).micros();
-        let set = "UPDATE story.clock SET at = timestamptz 'epoch' + $1::bigint * interval '1 microsecond'";
-        self.clock
-            .execute(set, &[&at])
-            .await
-            .context("cannot set the clock")?;
-        Ok(())
+        self.clock.set(time).await
+    }
+
+    async fn commits_take(&mut self, time: Span) -> anyhow::Result<()> {
+        self.clock.commits_take(time).await
     }
 
     async fn call(&mut self, call: &Call<'_>) -> anyhow::Result<Told> {
@@ -246,7 +224,7 @@ impl Engine for Served {
     }
 
     async fn look(&mut self, action: &ActionScript) -> anyhow::Result<Option<Told>> {
-        let key = Some(wire::key(action));
+        let key = Some(specification::key(action));
         match self.ledger.get_action(GetActionRequest { key }).await {
             Ok(shown) => Ok(Some(render::action(&shown.into_inner()))),
             // A key that is none names no action either.
@@ -260,7 +238,7 @@ impl Engine for Served {
         let mut page_token = String::new();
         loop {
             let request = ListEventsRequest {
-                key: Some(wire::key(action)),
+                key: Some(specification::key(action)),
                 // Smaller than any history worth paging, so that pages are turned.
                 page_size: 3,
                 page_token,
