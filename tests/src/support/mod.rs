@@ -1,5 +1,6 @@
 //! What tests stand on. Each file owns one kind of fixture; none of them judges anything, the tests do.
 
+pub mod adapter;
 mod cluster;
 pub mod proxy;
 pub mod server;

@@ -2,9 +2,11 @@
 //! ledger is what counts. Every test is named by its scenario and the fact that it proves; the protocol stories on a
 //! virtual clock are told elsewhere.
 
+mod base;
 mod clocks;
 mod lost;
 mod races;
+mod shop;
 
 use std::time::Duration;
 
