@@ -1,11 +1,11 @@
-//! What the database does beneath: cheap renewals, synchronous commits, connections that come back.
+//! What the database does beneath: cheap renewals, raised settings, connections that come back.
 
 use std::time::Duration;
 
 use deed_core::command::Ask;
 use deed_server::store::{Busy, Error, Row, Transact};
 
-use crate::fixture::{Fixture, carry, claim, command, done, look, lookup};
+use crate::fixture::{Fixture, claim, command, done, look, lookup};
 
 #[tokio::test]
 async fn renewals_are_hot_updates() {
@@ -88,29 +88,6 @@ async fn a_weak_default_is_raised_and_a_strong_one_is_left() {
             .get(0);
         assert_eq!(found, seen, "default {default}");
     }
-}
-
-#[tokio::test]
-async fn a_grant_that_is_read_back_writes_wal_of_its_own() {
-    let fixture = Fixture::migrated().await;
-    let mut session = fixture.session();
-    let first = claim("order-1", "w1");
-    done(&mut session, &first).await;
-    let psql = fixture.psql().await;
-    let flushed = "SELECT pg_current_wal_flush_lsn()::text::pg_lsn - '0/0'::pg_lsn > $1::numeric";
-    let before: String = psql
-        .query_one("SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::text", &[])
-        .await
-        .unwrap()
-        .get(0);
-    let (judged, _) = carry(&mut session, &first).await.unwrap();
-    assert!(judged.reads_back);
-    let beyond: bool = psql
-        .query_one(&flushed.replace("$1", &before), &[])
-        .await
-        .unwrap()
-        .get(0);
-    assert!(beyond, "the commit of a repeat was not flushed beyond {before}");
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use deed_server::store::{Error, migrate};
+use deed_server::store::{Busy, Error, Transact, migrate};
 use tokio_postgres::Client;
 
-use crate::fixture::{Fixture, carry, claim, look};
+use crate::fixture::{Fixture, carry, claim, look, lookup};
 
 /// Waits until a COMMIT of the store waits for the standby.
 async fn waiting(psql: &Client) {
@@ -65,4 +65,27 @@ async fn a_commit_whose_wait_for_the_standby_is_cut_off_is_indeterminate() {
         let (stored, _) = look(&mut fixture.session(), id).await;
         assert!(stored.is_some(), "{id}: it was committed here all the same");
     }
+}
+
+#[tokio::test]
+async fn what_is_read_back_is_told_only_after_a_commit_that_waited_for_the_standby() {
+    let fixture = Fixture::alone().await;
+    migrate(&fixture.database).await.unwrap();
+    let psql = fixture.psql().await;
+    psql.batch_execute("SET synchronous_commit = local")
+        .await
+        .unwrap();
+    standby(&psql, "nobody").await;
+    let mut session = fixture.session();
+    // A row that is not there takes no lock and writes nothing: its COMMIT by itself would wait for nobody.
+    let lookups = [lookup(&claim("absent", "w1"))];
+    session.read(&lookups, Busy::Skip).await.unwrap();
+    session.write(&[], false).await.unwrap();
+
+    session.read(&lookups, Busy::Skip).await.unwrap();
+    let telling = tokio::spawn(async move { session.write(&[], true).await });
+    waiting(&psql).await;
+    assert!(!telling.is_finished());
+    standby(&psql, "").await;
+    telling.await.unwrap().unwrap();
 }
