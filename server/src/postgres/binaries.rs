@@ -33,6 +33,10 @@ impl Binaries {
         self.directory.join("initdb")
     }
 
+    pub(super) fn basebackup(&self) -> PathBuf {
+        self.directory.join("pg_basebackup")
+    }
+
     pub(super) fn postgres(&self) -> PathBuf {
         self.directory.join("postgres")
     }

@@ -153,6 +153,26 @@ impl Directory {
         Ok(password)
     }
 
+    /// Takes a copy of another Postgres in as this one's data; it comes with the other's superuser, and so with its
+    /// password. `copy` makes it in the directory that it is given.
+    pub(super) async fn take_copy<F: Future<Output = Result<(), Error>>>(
+        &self,
+        account: &Account,
+        password: &SecretString,
+        copy: impl FnOnce(PathBuf) -> F,
+    ) -> Result<(), Error> {
+        account.own(&self.path)?;
+        self.clear_half_made();
+        let half_made = self
+            .path
+            .join(format!("{HALF_MADE_PREFIX}{}", Uuid::new_v4().simple()));
+        let password_file = self.path.join(PASSWORD);
+        write_password(&password_file, password).map_err(file("write", &password_file))?;
+        account.own(&password_file)?;
+        copy(half_made.clone()).await?;
+        fs::rename(&half_made, self.data()).map_err(file("rename", &half_made))
+    }
+
     /// Removes what an earlier, killed start was making. What resists (its initdb still runs) is in nobody's way.
     fn clear_half_made(&self) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {

@@ -82,7 +82,7 @@ pub enum Error {
         program.display(), directory.display()
     )]
     Spawn {
-        /// `initdb` or `postgres`.
+        /// `initdb`, `postgres` or `pg_basebackup`.
         program: PathBuf,
         /// The account it was to run as.
         account: String,
@@ -95,6 +95,17 @@ pub enum Error {
     /// `initdb` gave up.
     #[error("initdb could not make {} ({status}): {output}", directory.display())]
     Initdb {
+        /// The directory that it was to make.
+        directory: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote to its error output.
+        output: String,
+    },
+
+    /// `pg_basebackup` gave up.
+    #[error("pg_basebackup could not copy the primary to {} ({status}): {output}", directory.display())]
+    Copy {
         /// The directory that it was to make.
         directory: PathBuf,
         /// How it ended.

@@ -14,6 +14,7 @@ mod directory;
 mod error;
 mod options;
 mod postmaster;
+mod standby;
 
 use std::env;
 use std::fs;

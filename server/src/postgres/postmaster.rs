@@ -182,10 +182,11 @@ impl PidFile {
         Self::parse(&fs::read_to_string(data.join("postmaster.pid")).ok()?)
     }
 
-    /// Line 1 is the process id; line 8, written last, says `ready`.
+    /// Line 1 is the process id; line 8, written last, says `ready`, or `standby` where only reading is served.
     fn parse(text: &str) -> Option<Self> {
         let number: i32 = text.lines().next()?.trim().parse().ok()?;
-        let ready = text.lines().nth(7).is_some_and(|status| status.trim() == "ready");
+        let status = text.lines().nth(7).map(str::trim);
+        let ready = matches!(status, Some("ready" | "standby"));
         (number > 1).then_some(Self {
             pid: Pid::from_raw(number),
             ready,
@@ -247,6 +248,12 @@ mod tests {
                 ready: true
             })
         );
+    }
+
+    #[test]
+    fn a_standby_that_serves_readers_is_ready() {
+        let standby = "4711\n/data\n1764539000\n5433\n\n127.0.0.1\n  1056913    196610\nstandby \n";
+        assert!(PidFile::parse(standby).unwrap().ready);
     }
 
     #[test]
