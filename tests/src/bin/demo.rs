@@ -1,17 +1,17 @@
 //! `make demo`: workers race, crash and lose answers over a file of invoices, first without Deed, then with it. Ends with
 //! one line of counts, and with a failure if Deed doubled or lost an effect.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::Parser;
 use deed_tests::demo::invoice;
 use deed_tests::demo::plan::{Plan, Wishes};
-use deed_tests::demo::process::Programs;
 use deed_tests::demo::report::Report;
 use deed_tests::demo::stage::Stage;
+use deed_tests::support::directory::Directory;
+use deed_tests::support::process::Programs;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Offers every invoice to two of several worker processes, kills some of them, loses some answers, and counts what the
@@ -79,7 +79,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<Report> {
         seed = wishes.seed,
     );
 
-    let directory = Directory::make(arguments.data)?;
+    let directory = Directory::make("deed-demo-", arguments.data)?;
     let mut stage = Stage::new(directory.path(), Programs::find()?);
     // Whatever branch is not taken is dropped, and its workers are killed with it.
     let outcome = tokio::select! {
@@ -110,41 +110,5 @@ fn tell(report: &Report) -> ExitCode {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    }
-}
-
-/// Where everything lies while it runs.
-enum Directory {
-    Kept(PathBuf),
-    Temporary(tempfile::TempDir),
-}
-
-impl Directory {
-    fn make(kept: Option<PathBuf>) -> anyhow::Result<Self> {
-        let Some(path) = kept else {
-            let mut builder = tempfile::Builder::new();
-            // SUBTLE: others may pass through it. Started by root, the private Postgres runs as another user and has to
-            // reach its own directory below.
-            let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            let temporary = builder.prefix("deed-demo-").permissions(open).tempdir();
-            return Ok(Self::Temporary(
-                temporary.context("cannot make a temporary directory")?,
-            ));
-        };
-        let context = || format!("cannot use {}", path.display());
-        fs::create_dir_all(&path).with_context(context)?;
-        ensure!(
-            fs::read_dir(&path).with_context(context)?.next().is_none(),
-            "{} is not empty; what an earlier run left there would be counted again, so name another",
-            path.display()
-        );
-        Ok(Self::Kept(path))
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Kept(path) => path,
-            Self::Temporary(directory) => directory.path(),
-        }
     }
 }

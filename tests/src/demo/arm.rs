@@ -17,10 +17,11 @@ use tokio::time::{Instant, sleep_until};
 use super::crew::{Crew, Post};
 use super::invoice::{self, Invoice};
 use super::plan::{Plan, Victim};
-use super::process::Program;
 use super::progress::Progress;
 use super::said::Finished;
-use super::servers::{Deed, Receiver};
+use super::servers::Deed;
+use crate::support::outside::Receiver;
+use crate::support::process::Program;
 
 /// An arm takes seconds. If one is not through after this time, something hangs, and nothing it would count can be
 /// believed.

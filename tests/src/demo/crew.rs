@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use anyhow::ensure;
 use tokio::sync::mpsc;
 
-use super::process::{Process, Program};
 use super::said::Finished;
+use crate::support::process::{Process, Program};
 
 /// The workers of one arm.
 #[derive(Debug)]

@@ -1,62 +1,21 @@
-//! The two servers that the arms need: the receiver, and `deed-server dev` with its private Postgres.
+//! The Deed server that the arms need: `deed-server dev` with its private Postgres.
 //!
-//! Owns how they are started, told to be ready, killed and ended. They are held outside of the arm that uses them, so
-//! that they are ended politely however it ends: a killed `deed-server` leaves its Postgres running until the next start
-//! in its directory.
+//! Owns how it is started, told to be ready, killed and ended. It is held outside of the arm that uses it, so that it is
+//! ended politely however that ends: a killed `deed-server` leaves its Postgres running until the next start in its
+//! directory.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
 use deed_server::postgres;
 use tokio::io::{BufReader, Lines};
 use tokio::process::ChildStdout;
 
-use super::process::{Process, Program};
-use crate::receiver::{Dials, ReceiverClient};
-
-/// A receiver binds a port and is ready.
-const RECEIVER_READY: Duration = Duration::from_secs(10);
+use crate::support::process::{DEED_READY_LINE, Process, Program, ready};
 
 /// The Deed server makes and starts a Postgres first; after a kill that Postgres is stopped and recovers.
 const DEED_READY: Duration = Duration::from_secs(120);
-
-/// What `deed-server` writes on its standard output once it serves, before the address.
-const DEED_READY_LINE: &str = "deed-server ready on ";
-
-/// For the controller's own questions, which are large.
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The receiver of one arm.
-#[derive(Debug)]
-pub struct Receiver {
-    process: Process,
-    pub address: SocketAddr,
-}
-
-impl Receiver {
-    pub async fn start(program: &Program, directory: &Path, dials: &Dials) -> anyhow::Result<Self> {
-        let dials = serde_json::to_string(dials)?;
-        let log = directory.join("receiver.log");
-        let (mut process, lines) = program.start("the receiver", ["--dials", dials.as_str()], &log)?;
-        let address = ready(&mut process, lines, RECEIVER_READY, |line| line.parse().ok()).await?;
-        Ok(Self { process, address })
-    }
-
-    pub fn client(&self) -> anyhow::Result<ReceiverClient> {
-        Ok(ReceiverClient::new(self.address, QUESTION_TIMEOUT)?)
-    }
-
-    /// See [`Process::gone`].
-    pub async fn gone(&mut self) -> anyhow::Error {
-        self.process.gone().await
-    }
-
-    pub async fn stop(mut self) -> anyhow::Result<()> {
-        self.process.stop().await
-    }
-}
 
 /// The Deed server, and what it takes to start it again.
 #[derive(Debug)]
@@ -159,41 +118,4 @@ fn launch(
         data.as_os_str(),
     ];
     program.start("deed-server", arguments, &directory.join("deed-server.log"))
-}
-
-/// The first thing in the output that `parse` understands.
-async fn ready<T>(
-    process: &mut Process,
-    mut lines: Lines<BufReader<ChildStdout>>,
-    patience: Duration,
-    parse: impl Fn(&str) -> Option<T>,
-) -> anyhow::Result<T> {
-    let search = async {
-        while let Some(line) = lines.next_line().await? {
-            if let Some(found) = parse(&line) {
-                return anyhow::Ok(Some(found));
-            }
-        }
-        Ok(None)
-    };
-    let found = tokio::time::timeout(patience, search).await;
-    match found {
-        Ok(Ok(Some(found))) => {
-            process.disregard(lines);
-            Ok(found)
-        }
-        Ok(Ok(None)) => {
-            let status = process.ended().await?;
-            bail!(
-                "it ended with {status} instead of being ready; {}",
-                process.last_words()
-            )
-        }
-        Ok(Err(error)) => Err(error).with_context(|| process.last_words()),
-        Err(_elapsed) => bail!(
-            "not ready within {} s; {}",
-            patience.as_secs(),
-            process.last_words()
-        ),
-    }
 }

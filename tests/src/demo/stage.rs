@@ -11,10 +11,11 @@ use super::arm::{self, Ran, Way};
 use super::beliefs;
 use super::invoice::Invoice;
 use super::plan::{LATE, Plan};
-use super::process::Programs;
 use super::report::Report;
-use super::servers::{Deed, Receiver};
+use super::servers::Deed;
 use super::tally::{Tally, Word, believed};
+use crate::support::outside::Receiver;
+use crate::support::process::Programs;
 
 /// What the experiment runs on.
 #[derive(Debug)]
@@ -76,9 +77,13 @@ impl Stage {
                 .insert(Deed::start(&self.programs.deed_server, &directory)?);
             deed.ready().await.context("cannot start the Deed server")?;
         }
-        let receiver = Receiver::start(&self.programs.receiver, &directory, &plan.dials)
-            .await
-            .context("cannot start the receiver")?;
+        let receiver = Receiver::start(
+            &self.programs.receiver,
+            &directory.join("receiver.log"),
+            &plan.dials,
+        )
+        .await
+        .context("cannot start the receiver")?;
         let receiver = self.receiver.insert(receiver);
         let crew = self.programs.worker.clone();
         arm::run(way, plan, crew, &directory, receiver, self.deed.as_mut()).await

@@ -33,6 +33,11 @@ pub async fn send(client: &ReceiverClient, request: &EffectRequest) -> Receipt {
         Call::Answered(Applied::NotNow {
             retry_after, error, ..
         }) => Receipt::not_applied(retry_after, error.message),
+        // SUBTLE: refused is the token, not the effect. A *rejected* would be final, and whoever holds the newer token may
+        // still bring the effect about.
+        Call::Answered(Applied::Refused { error, .. }) if error.code == "stale_token" => {
+            Receipt::not_applied(Duration::ZERO, error.message)
+        }
         Call::Answered(Applied::Refused { error, .. }) => Receipt::rejected(error.message),
         Call::Answered(Applied::KeyInProgress) => Receipt::unknown("an earlier request is under way").ended(),
         Call::Answered(Applied::Failed { error, .. }) => Receipt::unknown(error.message).ended(),

@@ -1,7 +1,11 @@
 //! What tests stand on. Each file owns one kind of fixture; none of them judges anything, the tests do.
 
 pub mod adapter;
+pub mod blind;
 mod cluster;
+pub mod directory;
+pub mod outside;
+pub mod process;
 pub mod proxy;
 pub mod server;
 pub mod work;

@@ -37,7 +37,7 @@ pub struct Proxy {
 }
 
 struct Shared {
-    upstream: SocketAddr,
+    upstreams: Vec<SocketAddr>,
     state: Mutex<State>,
     /// How many connections were accepted so far.
     accepted: watch::Sender<usize>,
@@ -51,10 +51,15 @@ struct State {
 
 impl Proxy {
     pub async fn start(upstream: SocketAddr) -> io::Result<Self> {
+        Self::among(vec![upstream]).await
+    }
+
+    /// Each new connection goes to the next upstream, or to the one after it where that does not answer the knock.
+    pub async fn among(upstreams: Vec<SocketAddr>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            upstream,
+            upstreams,
             state: Mutex::default(),
             accepted: watch::Sender::new(0),
         });
@@ -112,6 +117,14 @@ impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// All upstreams, from the one whose turn it is.
+    fn in_turn(&self, turn: usize) -> Vec<SocketAddr> {
+        let mut upstreams = self.upstreams.clone();
+        let first = turn % upstreams.len().max(1);
+        upstreams.rotate_left(first);
+        upstreams
+    }
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -124,17 +137,18 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             state.connections.push(connection);
             weather
         };
+        let turn = *shared.accepted.borrow();
         shared.accepted.send_modify(|accepted| *accepted += 1);
         if *weather.borrow() == Weather::Cut {
             continue;
         }
-        tokio::spawn(carry(client, shared.upstream, weather));
+        tokio::spawn(carry(client, shared.in_turn(turn), weather));
     }
 }
 
 /// Carries one connection until either side ends it, or it is cut.
-async fn carry(client: TcpStream, upstream: SocketAddr, mut weather: watch::Receiver<Weather>) {
-    let Ok(server) = TcpStream::connect(upstream).await else {
+async fn carry(client: TcpStream, upstreams: Vec<SocketAddr>, mut weather: watch::Receiver<Weather>) {
+    let Ok(server) = TcpStream::connect(upstreams.as_slice()).await else {
         return;
     };
     let _quick = (client.set_nodelay(true), server.set_nodelay(true));

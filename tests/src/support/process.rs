@@ -1,4 +1,5 @@
-//! Processes that the demo starts: found beside its own executable, heard line by line, ended by their process id.
+//! Processes of the demo and of chaos: found beside the running executable, heard line by line, ended by their process
+//! id.
 //!
 //! Dropping a [`Process`] kills it; nothing here is ever ended by name. Each is in a process group of its own, so that
 //! Ctrl-C reaches the controller alone, which then ends them in order.
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -19,6 +20,9 @@ use tokio::task::JoinHandle;
 /// A polite stop of the Deed server drains its calls (10 s at most) and lets Postgres write a checkpoint; on a slow disk
 /// that takes a while.
 const STOP: Duration = Duration::from_secs(40);
+
+/// What `deed-server` writes on its standard output once it serves, before the address.
+pub const DEED_READY_LINE: &str = "deed-server ready on ";
 
 /// How many bytes of a log an error shows.
 const TAIL: usize = 2_000;
@@ -35,9 +39,12 @@ pub struct Process {
 
 /// A program of this workspace, built beside the running one.
 #[derive(Clone, Debug)]
-pub struct Program(PathBuf);
+pub struct Program {
+    path: PathBuf,
+    environment: Vec<(&'static str, String)>,
+}
 
-/// Everything that the demo starts.
+/// Everything that is started.
 #[derive(Clone, Debug)]
 pub struct Programs {
     pub worker: Program,
@@ -46,7 +53,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Before anything is started: half a demo is none.
+    /// Before anything is started: half a cast is none.
     pub fn find() -> anyhow::Result<Self> {
         Ok(Self {
             worker: Program::beside_this_one("worker")?,
@@ -65,7 +72,17 @@ impl Program {
             "the program {name} is not built: {} is missing; cargo build --workspace --bins builds it",
             path.display()
         );
-        Ok(Self(path))
+        Ok(Self {
+            path,
+            environment: Vec::new(),
+        })
+    }
+
+    /// The same, started with one variable more.
+    #[must_use]
+    pub fn with(mut self, variable: &'static str, value: &str) -> Self {
+        self.environment.push((variable, value.to_owned()));
+        self
     }
 
     /// Starts it. What it says on its standard error goes to `log`; its standard output is returned.
@@ -80,15 +97,20 @@ impl Program {
             .append(true)
             .open(log)
             .with_context(|| format!("cannot write {}", log.display()))?;
-        let mut child = Command::new(&self.0)
+        let mut child = Command::new(&self.path)
             .args(arguments)
+            .envs(
+                self.environment
+                    .iter()
+                    .map(|(variable, value)| (*variable, value)),
+            )
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(errors)
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
-            .with_context(|| format!("cannot run {}", self.0.display()))?;
+            .with_context(|| format!("cannot run {}", self.path.display()))?;
         let stdout = child
             .stdout
             .take()
@@ -112,13 +134,18 @@ impl Process {
             .with_context(|| format!("cannot kill {}", self.name))
     }
 
+    /// Sends a signal. One that has ended and been waited for gets none.
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        if let Some(id) = self.child.id() {
+            kill(Pid::from_raw(i32::try_from(id)?), signal)
+                .with_context(|| format!("cannot send {signal} to {}", self.name))?;
+        }
+        Ok(())
+    }
+
     /// SIGTERM, and SIGKILL if that does not end it.
     pub async fn stop(&mut self) -> anyhow::Result<()> {
-        // Without an id it has ended and been waited for.
-        if let Some(id) = self.child.id() {
-            kill(Pid::from_raw(i32::try_from(id)?), Signal::SIGTERM)
-                .with_context(|| format!("cannot stop {}", self.name))?;
-        }
+        self.signal(Signal::SIGTERM)?;
         match tokio::time::timeout(STOP, self.child.wait()).await {
             Ok(ended) => ended
                 .map(drop)
@@ -163,5 +190,42 @@ impl Process {
             "" => format!("{} said nothing", self.name),
             tail => format!("the last that {} said:\n{tail}", self.name),
         }
+    }
+}
+
+/// The first thing in the output that `parse` understands.
+pub async fn ready<T>(
+    process: &mut Process,
+    mut lines: Lines<BufReader<ChildStdout>>,
+    patience: Duration,
+    parse: impl Fn(&str) -> Option<T>,
+) -> anyhow::Result<T> {
+    let search = async {
+        while let Some(line) = lines.next_line().await? {
+            if let Some(found) = parse(&line) {
+                return anyhow::Ok(Some(found));
+            }
+        }
+        Ok(None)
+    };
+    let found = tokio::time::timeout(patience, search).await;
+    match found {
+        Ok(Ok(Some(found))) => {
+            process.disregard(lines);
+            Ok(found)
+        }
+        Ok(Ok(None)) => {
+            let status = process.ended().await?;
+            bail!(
+                "it ended with {status} instead of being ready; {}",
+                process.last_words()
+            )
+        }
+        Ok(Err(error)) => Err(error).with_context(|| process.last_words()),
+        Err(_elapsed) => bail!(
+            "not ready within {} s; {}",
+            patience.as_secs(),
+            process.last_words()
+        ),
     }
 }
