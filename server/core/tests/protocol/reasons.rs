@@ -481,3 +481,56 @@ fn a_released_lease_that_has_not_begun_is_executable_at_once() {
     w.at(1.0).release(W1, token).claimable(GrantKind::Execute);
     w.claim_begun(W2).executes();
 }
+
+#[test]
+fn a_stop_tells_a_person_what_is_known_and_the_last_reason() {
+    let once = |terms: Terms| Terms {
+        retry: Retry {
+            max_attempts: 1,
+            ..Terms::DEFAULT_RETRY
+        },
+        ..terms
+    };
+    let mut w = World::new(once(at_most_once()));
+    let token = w.sends(W1);
+    let told = w.report(W1, token, not_applied(1)).detail();
+    assert!(
+        told.starts_with("1 of 1 attempts are used; none left an effect."),
+        "{told}"
+    );
+    assert!(told.ends_with("Last reason: 429"), "{told}");
+    let mut w = World::new(once(deduplicated()));
+    w.sends(W1);
+    let told = w.at(6.0).claim(W2).detail();
+    assert!(
+        told.contains("whether one of them left an effect is not known"),
+        "{told}"
+    );
+}
+
+#[test]
+fn nobody_sends_on_top_of_an_earlier_attempt_that_turns_out_to_be_accepted() {
+    let mut w = World::new(deduplicated());
+    let first = w.sends(W1);
+    w.at(10.0).sends(W2);
+    assert_eq!(
+        w.at(11.0).report(W1, first, accepted("J1", 1)).answer().state,
+        State::Sent
+    );
+    w.at(20.0).claim_begun(W1).blocked(BlockReason::Unverifiable);
+    assert_eq!(w.state(), State::Accepted);
+}
+
+#[test]
+fn lookups_are_counted_over_the_actions_life() {
+    let mut w = World::new(serialized());
+    w.sends(W1);
+    for (nth, at) in [(1, 21.0), (2, 40.0), (3, 60.0)] {
+        let lookup = w.at(at).claim(W2).verifies();
+        w.verify(W2, lookup.token, unclear());
+        assert_eq!(
+            (w.action().lookups.granted, w.action().lookups.inconclusive),
+            (nth, nth)
+        );
+    }
+}

@@ -101,6 +101,15 @@ impl Answered {
         }
     }
 
+    /// What a person reads of a stop.
+    #[track_caller]
+    pub fn detail(&self) -> String {
+        match self.step() {
+            NextStep::Blocked { detail, .. } => detail.as_str().to_owned(),
+            other => panic!("at {}: expected Blocked, got {other:?}", Location::caller()),
+        }
+    }
+
     /// The renewed lease, in seconds.
     #[track_caller]
     pub fn renewed(&self) -> f64 {
