@@ -18,6 +18,7 @@ use crate::event::What;
 use crate::judgement::{Judgement, Remembered};
 use crate::reply::{Answer, NextStep, Refusal, Reply};
 use crate::spec::Specification;
+use crate::text::ExternalId;
 use crate::time::{Span, Timestamp};
 use case::Case;
 
@@ -111,7 +112,10 @@ impl Case<'_> {
         if !matches!(ask, Ask::Renew { .. } | Ask::Sweep | Ask::Contest { .. })
             && let Some(past) = self.remembered.request.clone()
         {
-            return self.repeat(&past).map(Outcome::Step);
+            let step = self.repeat(&past)?;
+            // The server may have gone between the first answer's commit and the mark on the other action.
+            self.contests = self.rival(ask.evidence_id());
+            return Ok(Outcome::Step(step));
         }
         let step = match ask {
             Ask::Plan { .. } => {
@@ -171,6 +175,22 @@ impl Case<'_> {
 }
 
 impl Ask {
+    /// The external id that the evidence names.
+    fn evidence_id(&self) -> Option<&ExternalId> {
+        match self {
+            Self::Report { receipt, .. } => receipt.external_id(),
+            Self::Verify { observation, .. } | Self::Observe { observation } => observation.external_id(),
+            Self::Plan { .. }
+            | Self::Claim { .. }
+            | Self::Begin { .. }
+            | Self::Renew { .. }
+            | Self::Release { .. }
+            | Self::Sweep
+            | Self::Contest { .. }
+            | Self::Decide { .. } => None,
+        }
+    }
+
     fn specification(&self) -> Option<&Specification> {
         match self {
             Self::Plan { spec } | Self::Claim { spec, .. } => Some(spec),

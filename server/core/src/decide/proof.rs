@@ -4,7 +4,7 @@ use super::case::Case;
 use crate::action::{Attempt, Basis, Doubt, Effect, Flag, State, Stop, Word};
 use crate::contract::{ExternalIdMeaning, Guarantee};
 use crate::event::What;
-use crate::id::{EvidenceId, Token};
+use crate::id::{ActionKey, EvidenceId, Token};
 use crate::text::{ActionId, ExternalId, Note};
 
 impl Case<'_> {
@@ -119,19 +119,24 @@ impl Case<'_> {
 
     /// I12: an id that proves another action is no proof for this one; both are marked.
     pub fn contested(&mut self, external_id: Option<&ExternalId>) -> bool {
+        self.contests = self.rival(external_id);
+        if self.contests.is_none() {
+            return false;
+        }
+        self.flag(Flag::Contradicted);
+        self.contradict();
+        true
+    }
+
+    /// The other action that the id proves, where it can prove only one.
+    pub fn rival(&self, external_id: Option<&ExternalId>) -> Option<(ActionKey, ExternalId)> {
         let identifies = self.action.spec.contract.external_id == ExternalIdMeaning::IdentifiesEffect;
         let other = self
             .remembered
             .external_id
             .as_ref()
-            .filter(|other| **other != self.action.key);
-        let (true, Some(other), Some(external_id)) = (identifies, other, external_id) else {
-            return false;
-        };
-        self.contests = Some((other.clone(), external_id.clone()));
-        self.flag(Flag::Contradicted);
-        self.contradict();
-        true
+            .filter(|other| **other != self.action.key)?;
+        identifies.then_some((other.clone(), external_id?.clone()))
     }
 
     /// Marks this action because another one names the same effect.

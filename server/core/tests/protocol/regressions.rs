@@ -1,7 +1,7 @@
 //! One story for every bug that was found in the rules and that no scenario names.
 
-use deed_core::action::{GrantKind, State};
-use deed_core::command::{Decision, Resolution, Then};
+use deed_core::action::{Flag, GrantKind, State};
+use deed_core::command::{Ask, Decision, Resolution, Then};
 use deed_core::contract::{ApprovalNeed, Deduplication, ExternalIdMeaning, Terms};
 use deed_core::evidence::{Seen, Verdict};
 use deed_core::id::Token;
@@ -290,4 +290,29 @@ fn regression_absence_by_word_gives_the_id_back_too() {
     });
     let retry = w.sends(W2);
     assert!(!w.report(W2, retry, completed("J2")).flags().duplicate_suspected);
+}
+
+#[test]
+fn regression_a_repeat_flags_the_other_action_that_a_dying_server_left_unflagged() {
+    let mut w = World::new(at_most_once());
+    let first = w.sends(W1);
+    w.report(W1, first, completed("CH-7")).settled(State::Confirmed);
+    w.turn_to(key("order-2"));
+    let second = w.sends(W2);
+    let ask = Ask::Report {
+        token: second,
+        receipt: completed("CH-7"),
+        then: Then::Nothing,
+        spec: None,
+    };
+    let report = w.command(W2, ask);
+    w.send(&report).blocked(BlockReason::Contradiction);
+    // As if the mark had never been written.
+    w.turn_to(key("order-1"));
+    w.decide(Decision::Acknowledge {
+        flag: Flag::Contradicted,
+    });
+    assert!(!w.action().flags.contradicted);
+    w.send(&report).blocked(BlockReason::Contradiction);
+    assert!(w.action().flags.contradicted);
 }
