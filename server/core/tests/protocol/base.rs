@@ -213,6 +213,11 @@ fn a8_a_late_absence_does_not_shorten_the_receivers_wait() {
         .report(W1, token, not_applied(600))
         .waits(WaitReason::Backoff);
     w.at(28.0).verify(W2, lookup.token, absent());
+    assert_eq!(
+        w.state(),
+        State::Planned,
+        "the sender's word is newer than the lookup"
+    );
     w.at(626.0).claim_begun(W2).waits(WaitReason::Backoff);
     w.at(627.0).claim_begun(W2).executes();
 }

@@ -6,7 +6,7 @@ mod effect;
 use std::collections::BTreeMap;
 
 use deed_core::Protocol;
-use deed_core::action::{Action, Flag, State};
+use deed_core::action::{Action, Flag, Grant, State};
 use deed_core::command::{Ask, Command, Decision, Resolution};
 use deed_core::contract::{Deduplication, EffectClass, OnPartial};
 use deed_core::event::{Event, What};
@@ -211,12 +211,12 @@ fn tokens(arrival: &Arrival<'_>, after: &Action, history: &[Event]) {
 fn leases(arrival: &Arrival<'_>, after: &Action) {
     let now = arrival.now;
     let Some(before) = arrival.before else { return };
-    let granted = arrival
-        .judgement
-        .events
-        .iter()
-        .any(|event| matches!(event.what, What::Granted { .. }));
-    if let (true, Some(held)) = (granted, before.live_grant(now)) {
+    let ended = |held: &&Grant| {
+        after
+            .live_grant(now)
+            .is_none_or(|grant| grant.token != held.token)
+    };
+    if let Some(held) = before.live_grant(now).filter(ended) {
         let over = arrival.judgement.events.iter().any(|event| {
             let ends = matches!(
                 event.what,
@@ -224,13 +224,21 @@ fn leases(arrival: &Arrival<'_>, after: &Action) {
             );
             ends && event.token == Some(held.token)
         });
-        assert!(over, "a live lease keeps everyone else out");
+        assert!(over, "a live lease ends by its holder, or fenced in writing");
     }
     if let (Some(old), Some(new)) = (&before.grant, &after.grant)
         && old.token == new.token
     {
         assert!(new.expires_at >= old.expires_at, "a lease is never shortened");
         assert!(!new.live(now) || old.live(now), "a lapsed lease is never revived");
+        let lapses = old.ended.is_none() && !old.live(now);
+        let lapsed =
+            |event: &Event| matches!(event.what, What::Lapsed { .. }) && event.token == Some(old.token);
+        assert_eq!(
+            arrival.judgement.events.iter().any(lapsed),
+            lapses,
+            "a lapse is written down once"
+        );
         assert!(new.begun_at.is_none() || old.begun_at.is_none() || new.begun_at == old.begun_at);
     }
     if let Some(grant) = after.live_grant(now) {
