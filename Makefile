@@ -10,12 +10,14 @@ BIN := $(or $(CARGO_TARGET_DIR),target)/debug
 SETUP := scripts/setup.sh
 step = @printf '\n== %s\n' "$(1)"
 
-.PHONY: help setup demo test check lint advisories mutants fmt
+.PHONY: help setup demo evaluate evaluate-deep test check lint advisories mutants fmt
 
 help:
 	@echo 'make demo        workers race, crash and lose answers over 500 invoices: first without Deed, then with it'
 	@echo 'make test        all tests, against a Postgres that they start themselves'
 	@echo 'make check       formatting, lints, docs, licences and all tests: what CI runs'
+	@echo 'make evaluate    the published experiment: blind retry, verify-then-retry and Deed; writes docs/evaluation.md'
+	@echo 'make evaluate-deep  the same with 1,000 seeds'
 	@echo 'make fmt         formats the sources'
 	@echo 'make mutants     changes deed-core at random places and counts the changes that no test notices'
 	@echo 'make advisories  asks the advisory database about the dependencies (needs the network)'
@@ -31,6 +33,14 @@ demo:
 	cargo build --workspace --bins
 	$(call step,demo)
 	$(BIN)/demo $(DEMO_ARGS)
+
+# EVALUATE_ARGS are the experiment's options; --help lists them.
+evaluate evaluate-deep:
+	@$(SETUP) base
+	$(call step,build)
+	cargo build --workspace --bins
+	$(call step,$@)
+	$(BIN)/evaluate $(if $(filter %-deep,$@),--deep) $(EVALUATE_ARGS)
 
 # The programs are built together with the tests: tests start them as processes. TEST_ARGS go to nextest.
 test:

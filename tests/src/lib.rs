@@ -2,6 +2,7 @@
 //! crate imports it.
 
 pub mod demo;
+pub mod evaluate;
 pub mod receiver;
 pub mod story;
 pub mod support;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::dials::{Admission, AnswerFault, LookupFault};
 use super::ledger::Entry;
-use super::messages::{EffectAnswer, EffectRequest, LookupAnswer, LookupRequest};
+use super::messages::{EffectAnswer, EffectRequest, LookupAnswer, LookupRequest, VERSION_CONFLICT};
 use super::odds;
 use super::world::{Outcome, Passage, World, error};
 
@@ -122,6 +122,10 @@ impl World {
                 Some(Outcome::Error(429, body))
             }
             Admission::Maintenance { retry_after_ms } => Some(maintenance(retry_after_ms)),
+            Admission::Conflict => {
+                let message = "the record has changed since it was read; nothing was done";
+                Some(Outcome::Error(409, error(VERSION_CONFLICT, message, None)))
+            }
             Admission::Dropped => Some(Outcome::Cut),
         }
     }

@@ -101,6 +101,8 @@ pub enum Admission {
     RateLimited { retry_after_ms: u64 },
     /// 503 with Retry-After, nothing done.
     Maintenance { retry_after_ms: u64 },
+    /// 409 because the caller's view of the record is stale, nothing done.
+    Conflict,
     /// The connection ends without an answer, nothing done.
     Dropped,
 }

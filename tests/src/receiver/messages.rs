@@ -14,6 +14,9 @@ pub const DEFAULT_PLACE: &str = "main";
 /// The name of the fact that says whether every visible effect is where it was asked to be.
 pub const IN_RIGHT_PLACE: &str = "in_right_place";
 
+/// The code of a refusal because of a stale view of the record: nothing was done, and another try may succeed.
+pub const VERSION_CONFLICT: &str = "version_conflict";
+
 /// A fencing token as the receiver sees it. Text in JSON, because numbers above 2^53 do not survive every JSON reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub u64);
@@ -134,7 +137,7 @@ pub struct ErrorAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorBody {
     /// For programs: `refused`, `rate_limited`, `maintenance`, `key_in_progress`, `key_reused`, `stale_token`,
-    /// `used_token`, `token_missing`, `malformed`, `internal`.
+    /// `used_token`, `token_missing`, `version_conflict`, `malformed`, `internal`.
     pub code: String,
     /// For people.
     pub message: String,

@@ -41,7 +41,7 @@ pub use dials::{
 pub use ledger::{Application, Job, Ledger, Summary};
 pub use messages::{
     DEFAULT_PLACE, EffectAnswer, EffectRequest, ErrorBody, FencingToken, IN_RIGHT_PLACE, JobStatus,
-    LookupAnswer, LookupRequest, SeenEffect, SeenJob,
+    LookupAnswer, LookupRequest, SeenEffect, SeenJob, VERSION_CONFLICT,
 };
 pub use odds::{Magnitudes, Odds, WRONG_PLACE};
 pub use world::Crash;

@@ -32,6 +32,8 @@ pub struct Odds {
     pub part_only: f64,
     pub wrong_place: f64,
     pub job_failure: f64,
+    /// Among the admissions it comes last: a request that is refused for another reason meets no conflict.
+    pub conflict: f64,
     pub lookup_drop: f64,
     pub lookup_maintenance: f64,
     pub lookup_late: f64,
@@ -119,6 +121,10 @@ pub fn draw_fault(dials: &Dials, request: &EffectRequest, nth: u64) -> Fault {
     }
     if chance.hits(dials.odds.job_failure) {
         fault.job = JobEnd::Failed;
+    }
+    // Drawn last, so that the seeds of runs without it keep their faults.
+    if chance.hits(dials.odds.conflict) && fault.admission == Admission::Admitted {
+        fault.admission = Admission::Conflict;
     }
     fault
 }

@@ -1,0 +1,195 @@
+//! The page that tells the results, and the verdict: what makes a run worth nothing, or Deed's promise broken.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::choices;
+use super::rows;
+use super::run::{FIRST_SEED, Results, WORKERS_LEVEL};
+use super::setting::{Arm, Cell, Keys, Lateness, Level, Trouble};
+use super::tally::Tally;
+use super::task::Task;
+
+/// Why the run has failed; empty where it has not.
+pub fn failures(results: &Results) -> Vec<String> {
+    let mut failures = Vec::new();
+    for level in results.scope.levels.iter().filter(|level| **level != Level::Calm) {
+        let doubled = Task::ALL.iter().any(|&task| {
+            let tally = results.tally(&rows::faults_cell(task, *level, Arm::Blind));
+            tally.is_ok_and(|tally| tally.duplicated.hits > 0)
+        });
+        if !doubled {
+            let level = level.name();
+            failures.push(format!(
+                "blind retry doubled nothing at the level {level}: the faults did not strike, so nothing was tested"
+            ));
+        }
+    }
+    for (cell, tally) in of_deed(results) {
+        let (doubled, mistaken) = (tally.duplicated.hits, tally.mistaken.hits);
+        match premise(cell) {
+            Premise::Kept if doubled > 0 => {
+                failures.push(format!("{doubled} episode(s) with a duplicate: {cell}"));
+            }
+            Premise::Kept if mistaken > 0 => {
+                failures.push(format!("{mistaken} episode(s) believed wrongly: {cell}"));
+            }
+            Premise::Broken if doubled == 0 => {
+                failures.push(format!(
+                    "a broken premise showed no duplicate, so it was not broken: {cell}"
+                ));
+            }
+            Premise::Kept | Premise::Broken => {}
+        }
+    }
+    failures
+}
+
+/// Whether the receiver does what Deed was told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Premise {
+    Kept,
+    Broken,
+}
+
+fn premise(cell: &Cell) -> Premise {
+    match cell.trouble {
+        Trouble::LateCommits(Keys::Ignored, Lateness::BeyondWindow) => Premise::Broken,
+        Trouble::Faults(_)
+        | Trouble::LateCommits(Keys::Honoured, _)
+        | Trouble::LateCommits(Keys::Ignored, Lateness::InWindow) => Premise::Kept,
+    }
+}
+
+fn of_deed(results: &Results) -> impl Iterator<Item = (&Cell, &Tally)> {
+    results.cells.iter().filter(|(cell, _)| cell.arm == Arm::Deed)
+}
+
+/// The tables alone, for a terminal.
+pub fn tables(results: &Results) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for task in Task::ALL {
+        writeln!(
+            text,
+            "\n### `{}`\n\n{}",
+            task.name(),
+            rows::faults(results, task)?
+        )?;
+    }
+    writeln!(
+        text,
+        "## Several workers at once\n\nThe level {}, which the paper tries with one worker only.\n\n{}",
+        WORKERS_LEVEL.name(),
+        rows::workers(results)?
+    )?;
+    writeln!(
+        text,
+        "## Commits that come late\n\nNot in the paper: the answer is not lost, the effect itself is late.\n\n{}",
+        rows::late_commits(results)?
+    )?;
+    Ok(text)
+}
+
+/// The whole page; the plot lies beside it under `plot`.
+pub fn page(results: &Results, command: &str, plot: &str) -> anyhow::Result<String> {
+    let scope = &results.scope;
+    let mut page = format!(
+        "# The published experiment, with a third arm\n\n\
+         *Written by `{command}`; do not edit.*\n\n\
+         \"Verified Tool Calls Improve LLM Agent Reliability Under Non-Atomic Failures\" (arXiv 2608.02645) simulates agents \
+         whose tool calls fail in four ways, and counts duplicated effects with and without a wrapper that looks before it \
+         retries. Here a scripted agent does the same two tasks against a real HTTP receiver: with blind retry, with such a \
+         wrapper, and with Deed (a real server on a private Postgres, the real client). The column *reported* quotes the \
+         paper, as far as public readings of it agree; everything else was measured by the command above.\n\n\
+         Seeds {FIRST_SEED} to {}: {} episodes in each cell of the first two tables, {} with several workers, {} with late \
+         commits. Brackets are 95 % intervals (Wilson). *Added* is the median time beyond that of a blind agent to which \
+         nothing happens. A debug build on a machine that may do other work: compare times with each other, not with \
+         yours.\n\n\
+         ![Duplicates, success, undecided and added latency for each arm and level]({plot})\n\n\
+         ## The four faults\n",
+        FIRST_SEED + scope.seeds.saturating_sub(1),
+        scope.seeds,
+        scope.worker_seeds,
+        scope.late_seeds,
+    );
+    page.push_str(&tables(results)?);
+    page.push_str("## Where Deed's number is not 0\n\n");
+    page.push_str(&explained(results)?);
+    page.push_str("\n## What the sources do not state, and we chose\n\n");
+    for choice in choices::ours() {
+        writeln!(page, "- {choice}")?;
+    }
+    page.push_str(
+        "\n## What is repeatable\n\n\
+         The seed decides every fault and when each worker starts. It does not decide how concurrent workers race (who \
+         sends first, and so who meets which fault), nor how long anything takes: on a machine that stops for longer than \
+         the margins above, a good answer may count as a timeout. With one worker the shares are the same in every run \
+         but for that; the tables of several workers vary in the arms without Deed.\n",
+    );
+    Ok(page)
+}
+
+fn explained(results: &Results) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let broken: Vec<_> = of_deed(results)
+        .filter(|(cell, _)| premise(cell) == Premise::Broken)
+        .collect();
+    let kept = of_deed(results).filter(|(cell, _)| premise(cell) == Premise::Kept);
+    let doubled: Vec<_> = kept.filter(|(_, tally)| tally.duplicated.hits > 0).collect();
+    if doubled.is_empty() {
+        text.push_str(
+            "**Duplicates** are 0 in every cell in which the receiver does what Deed was told of it.\n",
+        );
+    }
+    for (cell, tally) in doubled {
+        writeln!(
+            text,
+            "**Unexplained, and the run failed by it**: duplicates {} in {cell}.\n",
+            rows::percent(tally.duplicated)
+        )?;
+    }
+    for (cell, tally) in broken {
+        writeln!(
+            text,
+            "\n**Duplicates, {}: {}.** The commits come after the settle window that the contract declares. Deed looks when \
+             that window is over, sees nothing, believes it and allows the retry; then the first effect arrives after all. \
+             This is the one premise of `SERIALIZED`, and no service can replace it: the remedy is a settle window that is \
+             true, or a receiver that honours keys (the same lateness doubles nothing there).",
+            cell.task.name(),
+            rows::percent(tally.duplicated)
+        )?;
+    }
+    let mut reasons: BTreeMap<&str, (u32, String)> = BTreeMap::new();
+    for (cell, tally) in of_deed(results) {
+        for (why, count) in &tally.why_undecided {
+            let (sum, example) = reasons.entry(why).or_default();
+            *sum += count;
+            if example.is_empty() {
+                *example = cell.to_string();
+            }
+        }
+    }
+    for (why, (count, example)) in reasons {
+        let meaning = match why {
+            "PARTIAL" => {
+                "One part of a step that cannot be taken back is there, the other is not. The contract of an irreversible \
+                 tool stops then: whether to send the rest is a person's decision. The wrapper sends it."
+            }
+            "ATTEMPTS_EXHAUSTED" => {
+                "Both sends are used up and no effect is there, which is known and not guessed: a conflict struck twice, \
+                 or struck the retry. A blind agent gives up there too, without knowing. More attempts in the contract would go on."
+            }
+            "CONTRADICTION" => "Evidence contradicts itself, and Deed does not choose between the two.",
+            _ => "The action says why; a person is needed.",
+        };
+        writeln!(
+            text,
+            "\n**Undecided: `{why}`, {count} episode(s)** (e.g. {example}). {meaning}"
+        )?;
+    }
+    text.push_str(
+        "\n**Added latency** is the price of not guessing: an absence counts only after the settle window, so a step whose \
+         first lookup finds nothing waits for it once. A step whose effect is seen at once waits for nothing.\n",
+    );
+    Ok(text)
+}
