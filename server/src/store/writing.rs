@@ -45,13 +45,24 @@ pub async fn write(link: &Link, writes: &[Write<'_>], synchronous: bool) -> Outc
         progress.before_commit(read_back(client, synchronous)),
         progress.commit(client),
     );
-    let over = committed.is_ok();
+    let over = settled(&committed);
     let earlier = rows.and_then(|rows| registered.and(read_back).map(|()| rows));
     Outcome {
         written: earlier
             .and_then(|rows| committed.map(|()| rows))
             .and_then(|rows| unwarned(link, writes, &rows)),
         over,
+    }
+}
+
+/// Whether COMMIT has ended the transaction, one way or the other. After a word of Postgres that was argued to be a refusal
+/// the session has no transaction any more and is in step; an outcome that is not known says nothing about either.
+fn settled(committed: &Result<(), Error>) -> bool {
+    match committed {
+        Ok(()) | Err(Error::Busy) => true,
+        // SUBTLE: without a source no COMMIT was sent, and the transaction is open still.
+        Err(Error::Determinate { source, .. }) => source.is_some(),
+        Err(Error::Indeterminate { .. } | Error::Corrupt { .. }) => false,
     }
 }
 

@@ -12,6 +12,7 @@ mod load;
 mod migrations;
 mod races;
 mod random;
+mod refused;
 mod round_trip;
 mod schema;
 mod standby;
