@@ -11,6 +11,7 @@ use crate::postgres;
 use crate::serve::{self, Store, tell};
 use crate::store::{
     self, BadAddress, Connector, Database, Durability, MigrateError, Reader, Weakness, durability, migrate,
+    up_to_date,
 };
 
 /// Why a command ended.
@@ -48,7 +49,7 @@ pub enum Error {
         /// Which.
         database: String,
     },
-    /// The tables could not be brought up to date.
+    /// The tables are not up to date.
     #[error(transparent)]
     Migrate(#[from] MigrateError),
     /// Serving ended.
@@ -116,10 +117,13 @@ async fn on(
     options: &config::Server,
     stop: CancellationToken,
 ) -> Result<(), Error> {
-    if tables == Tables::Migrate {
-        for migration in migrate(&database).await?.applied {
-            tracing::info!(%migration, "applied");
+    match tables {
+        Tables::Migrate => {
+            for migration in migrate(&database).await?.applied {
+                tracing::info!(%migration, "applied");
+            }
         }
+        Tables::Leave => up_to_date(&database).await?,
     }
     let reader = Reader::new(database.clone()).with_protocol(options.protocol());
     let store = Store {

@@ -68,7 +68,8 @@ pub struct Serve {
     /// How to serve.
     #[command(flatten)]
     pub server: Server,
-    /// Do not bring the tables up to date at the start: somebody else does, before.
+    /// Do not bring the tables up to date at the start: somebody else does, before (`deed-server migrate`). Where
+    /// they are not, the server does not start.
     #[arg(long, env = "DEED_NO_MIGRATE", value_parser = BoolishValueParser::new())]
     pub no_migrate: bool,
 }

@@ -48,14 +48,25 @@ pub struct Migrated {
 /// Why the schema is not what this server needs.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// No connection, or it was lost. Nothing has been applied.
-    #[error("cannot migrate {database}: the database did not answer")]
+    /// No connection, or it was lost, or the account may not do this. Nothing has been applied.
+    #[error("cannot look at or change the tables of {database}: the database refused, or did not answer")]
     Connection {
         /// Which database.
         database: String,
         /// What the driver says.
         #[source]
         source: tokio_postgres::Error,
+    },
+    /// Something is pending, and this server was told to leave the tables as they are.
+    #[error(
+        "the tables of {database} are not what this server needs; pending: {}; run `deed-server migrate` on it first, \
+         or serve without --no-migrate", pending.join(", ")
+    )]
+    Pending {
+        /// Which database.
+        database: String,
+        /// The migrations that are not applied, or were applied in another form, in order.
+        pending: Vec<String>,
     },
     /// Another server has been migrating for a minute.
     #[error(
@@ -91,13 +102,33 @@ pub async fn migrate(database: &Database) -> Result<Migrated, MigrateError> {
     };
     let runner = runner();
     let mut link = Link::open(database).await.map_err(lost)?;
-    let applied = if pending(link.client(), &runner).await.map_err(lost)? {
-        apply(database, &mut link, &runner).await?
-    } else {
+    let applied = if pending(link.client(), &runner).await.map_err(lost)?.is_empty() {
         Vec::new()
+    } else {
+        apply(database, &mut link, &runner).await?
     };
     prepare_days(link.client()).await.map_err(lost)?;
     Ok(Migrated { applied })
+}
+
+/// Makes sure that nothing is pending, and changes nothing.
+///
+/// # Errors
+/// [`MigrateError::Pending`] with what is pending; [`MigrateError::Connection`] if that cannot be told.
+pub async fn up_to_date(database: &Database) -> Result<(), MigrateError> {
+    let lost = |source| MigrateError::Connection {
+        database: database.to_string(),
+        source,
+    };
+    let link = Link::open(database).await.map_err(lost)?;
+    let pending = pending(link.client(), &runner()).await.map_err(lost)?;
+    if pending.is_empty() {
+        return Ok(());
+    }
+    Err(MigrateError::Pending {
+        database: database.to_string(),
+        pending,
+    })
 }
 
 fn runner() -> Runner {
@@ -107,11 +138,11 @@ fn runner() -> Runner {
         .set_abort_divergent(true)
 }
 
-/// Whether some migration of this server is not in the list, or is there as another one, which refinery will refuse.
-async fn pending(client: &Client, runner: &Runner) -> Result<bool, tokio_postgres::Error> {
+/// The migrations of this server that are not in the list, or are there as others, which refinery will refuse.
+async fn pending(client: &Client, runner: &Runner) -> Result<Vec<String>, tokio_postgres::Error> {
     let statement = format!("SELECT version, checksum FROM {LIST}");
     let rows = match client.query_typed(&statement, &[]).await {
-        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(true),
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => Vec::new(),
         answered => answered?,
     };
     let mut listed = HashSet::new();
@@ -120,7 +151,9 @@ async fn pending(client: &Client, runner: &Runner) -> Result<bool, tokio_postgre
     }
     let known =
         |migration: &Migration| listed.contains(&(migration.version(), migration.checksum().to_string()));
-    Ok(!runner.get_migrations().iter().all(known))
+    let migrations = runner.get_migrations().iter();
+    let missing = migrations.filter(|migration| !known(migration));
+    Ok(missing.map(ToString::to_string).collect())
 }
 
 async fn apply(database: &Database, link: &mut Link, runner: &Runner) -> Result<Vec<String>, MigrateError> {

@@ -28,7 +28,7 @@ use deed_core::time::{Span, Timestamp};
 
 pub use database::{BadAddress, Database};
 pub use durability::{Durability, Weakness, durability};
-pub use migrate::{MigrateError, Migrated, migrate};
+pub use migrate::{MigrateError, Migrated, migrate, up_to_date};
 pub use reader::Reader;
 pub use session::{Connector, Session};
 

@@ -62,3 +62,18 @@ async fn fsync_off_is_refused_unless_allowed() {
     Worker::at(&server).await.execute("order-1").await;
     server.stop().await;
 }
+
+#[tokio::test]
+async fn pending_migrations_are_named_where_the_tables_are_left_to_somebody_else() {
+    let database = Database::empty().await;
+    let arguments = ["serve", "--database-url", &database.url, "--no-migrate"];
+    let refusal = refused(&arguments).await;
+    assert_eq!(refusal.status.code(), Some(1));
+    for told in ["V1__", "deed-server migrate"] {
+        assert!(refusal.said.contains(told), "{told}: {}", refusal.said);
+    }
+    Server::on(&database.url).await.stop().await;
+    let server = Server::start(&arguments).await;
+    Worker::at(&server).await.execute("order-1").await;
+    server.stop().await;
+}

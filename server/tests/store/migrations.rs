@@ -42,6 +42,28 @@ async fn nothing_pending_takes_no_lock() {
 }
 
 #[tokio::test]
+async fn what_is_pending_is_named_and_left_alone() {
+    let fixture = Fixture::empty().await;
+    let refused = store::up_to_date(&fixture.database).await.unwrap_err();
+    let MigrateError::Pending { pending, .. } = refused else {
+        panic!("{refused:?}")
+    };
+    let applied = store::migrate(&fixture.database).await.unwrap().applied;
+    assert_eq!(pending, applied);
+    store::up_to_date(&fixture.database).await.unwrap();
+
+    let psql = fixture.psql().await;
+    psql.batch_execute("UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1")
+        .await
+        .unwrap();
+    let refused = store::up_to_date(&fixture.database).await.unwrap_err();
+    let MigrateError::Pending { pending, .. } = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(pending, applied[..1], "applied in another form");
+}
+
+#[tokio::test]
 async fn a_migration_that_was_changed_after_it_was_applied_is_refused() {
     let fixture = Fixture::migrated().await;
     let psql = fixture.psql().await;
