@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use deed_core::id::ActionKey;
 use tokio::sync::watch;
 
+use crate::service::Watch;
+
 /// Who waits for what.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
@@ -50,9 +52,8 @@ impl Changes {
     }
 }
 
-impl Waiter {
-    /// Returns when the action has changed since the last time, or since the waiter was made.
-    pub async fn changed(&mut self) {
+impl Watch for Waiter {
+    async fn changed(&mut self) {
         if self.told.changed().await.is_err() {
             // The sender lives for as long as a waiter does; without it nothing will ever be told.
             std::future::pending::<()>().await;

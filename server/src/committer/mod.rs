@@ -28,16 +28,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deed_core::Protocol;
+use deed_core::id::ActionKey;
 use tokio_util::sync::CancellationToken;
 
-use crate::service::{Call, Error, Judge, Judged};
+use crate::service::{Call, Error, Judge, Judged, Watch};
 use crate::store::Connect;
 use apart::Yard;
 use backlog::Bound;
 use carrier::{Carrier, Post};
 use office::{Door, Office};
-
-pub use changes::{Changes, Waiter};
 
 /// How a committer is built. The defaults suit one replica on two to eight cores.
 #[derive(Clone, Copy, Debug)]
@@ -105,12 +104,6 @@ impl Committer {
         Self { office, stop }
     }
 
-    /// Where to wait for changes that this replica commits.
-    #[must_use]
-    pub fn changes(&self) -> Changes {
-        self.office.changes.clone()
-    }
-
     /// Ends the lanes once their queues are empty, and waits for that. Admit nothing before calling it.
     pub async fn stop(&self) {
         self.stop.cancel();
@@ -122,6 +115,10 @@ impl Committer {
 impl Judge for Committer {
     async fn judge(&self, call: Call) -> Result<Judged, Error> {
         self.office.judge(call).await
+    }
+
+    fn watch(&self, key: &ActionKey) -> impl Watch + Send {
+        self.office.changes.wait_for(key)
     }
 }
 

@@ -25,6 +25,10 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// Calls at once on one connection. A process has a call per lease and one more; beyond it, it waits in the client.
 const MAX_STREAMS: u32 = 1_024;
 
+/// Calls that one connection may give up before they are taken up: as many as it may have. At the library's 20, a process
+/// that times out on some dozens of calls at once loses the connection, and with it the renewals on it (B36).
+const MAX_GIVEN_UP: usize = MAX_STREAMS as usize;
+
 /// Headers of a call: a name, a token, a trace. 16 KiB is what proxies allow as well.
 const MAX_HEADER_BYTES: u32 = 16 * 1024;
 
@@ -59,6 +63,7 @@ pub async fn serve<J: Judge, L: Ledger>(
         .http2_keepalive_timeout(Some(KEEPALIVE))
         .tcp_nodelay(true)
         .max_concurrent_streams(Some(MAX_STREAMS))
+        .http2_max_pending_accept_reset_streams(Some(MAX_GIVEN_UP))
         .http2_max_header_list_size(Some(MAX_HEADER_BYTES))
         .layer(EnvelopeLayer)
         .add_service(health_service)

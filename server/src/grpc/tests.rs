@@ -4,3 +4,4 @@ mod calls;
 mod hostile;
 mod pages;
 mod stopping;
+mod waiting;

@@ -1,4 +1,5 @@
-//! Long polls: asks the ledger again and again, so that a caller need not. Holds nothing between two looks.
+//! Long polls: looks again as soon as this server has changed the action, and now and then for what other servers change
+//! and time decides, so that a caller need not. Holds nothing between two looks.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +12,14 @@ use super::edge::Edge;
 use super::error::Failure;
 use super::parse::query::{Until, WaitQuery};
 use super::tell::action;
-use crate::service::Judge;
 use crate::service::ledger::Ledger;
+use crate::service::{Judge, Watch};
 
 /// The first pause between two looks: most actions settle within a second of somebody's waiting for them.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// The longest pause: a waiter learns of an end within a second, and a thousand waiters are a thousand reads a second.
+/// The longest pause: a waiter learns of another server's change within a second, and a thousand waiters are a thousand
+/// reads a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl<J: Judge, L: Ledger> Edge<J, L> {
@@ -30,6 +32,8 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
     ) -> Result<v1::WaitActionResponse, Failure> {
         let end = (Instant::now() + query.timeout).min(life.shortened().deadline);
         let mut pause = FIRST_PAUSE;
+        // SUBTLE: before the first look, or a change between the look and the wait would be found only by the next one.
+        let mut watch = self.judge.watch(&query.key);
         loop {
             let Some((stored, now)) = self.ledger.action(&query.key).await? else {
                 return Err(Refusal::ActionNotFound.into());
@@ -47,10 +51,10 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
                 });
             }
             tokio::select! {
-                () = tokio::time::sleep(pause.min(left)) => {}
+                () = watch.changed() => {}
+                () = tokio::time::sleep(pause.min(left)) => pause = (pause * 2).min(LONGEST_PAUSE),
                 () = self.stop.cancelled() => {}
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }

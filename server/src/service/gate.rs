@@ -5,11 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use deed_core::id::ActionKey;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Call, Error, Judge, Judged};
+use super::{Call, Error, Judge, Judged, Watch};
 
 /// The longest that a call may wait, whatever its caller asked for: a worker that hears nothing for this long is better
 /// off asking again.
@@ -75,12 +76,16 @@ impl<J: Judge> Judge for Gate<J> {
             .await
             .unwrap_or(Err(Error::DeadlineExceeded))
     }
+
+    fn watch(&self, key: &ActionKey) -> impl Watch + Send {
+        self.judge.watch(key)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use deed_core::command::{Ask, Command, Request};
-    use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId};
+    use deed_core::id::{Caller, Fingerprint, RequestId};
     use deed_core::reply::Refusal;
     use deed_core::text::{ActionId, Namespace, Owner, Principal};
     use tokio::sync::Semaphore;
@@ -94,6 +99,18 @@ mod tests {
         async fn judge(&self, _call: Call) -> Result<Judged, Error> {
             self.0.acquire().await.unwrap().forget();
             Err(Error::Refused(Refusal::ActionNotFound))
+        }
+
+        fn watch(&self, _key: &ActionKey) -> impl Watch + Send {
+            Nothing
+        }
+    }
+
+    struct Nothing;
+
+    impl Watch for Nothing {
+        async fn changed(&mut self) {
+            std::future::pending().await
         }
     }
 

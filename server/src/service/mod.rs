@@ -7,6 +7,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use deed_core::command::Command;
+use deed_core::id::ActionKey;
 use deed_core::reply::{Refusal, Reply};
 use deed_core::time::{Span, Timestamp};
 
@@ -36,7 +37,9 @@ pub enum Error {
         retry_after: Duration,
     },
     /// The database is away, or does not say what became of the call.
-    #[error("the database is not available: {why}; repeat the call with the same request id in {retry_after:?}")]
+    #[error(
+        "the database is not available: {why}; repeat the call with the same request id in {retry_after:?}"
+    )]
     StoreUnavailable {
         /// For people.
         why: String,
@@ -66,4 +69,14 @@ pub struct Call {
 pub trait Judge: Send + Sync + 'static {
     /// Judges one call and answers after its commit, or says why not. Dropping the future gives the call up.
     fn judge(&self, call: Call) -> impl Future<Output = Result<Judged, Error>> + Send;
+
+    /// Begins to watch one action. Read it after this, not before, or a change in between is missed.
+    fn watch(&self, key: &ActionKey) -> impl Watch + Send;
+}
+
+/// Watches one action, from the moment it was made. It is told of what its own judge has committed; what other replicas
+/// commit, and what time decides, is for its holder to look for now and then.
+pub trait Watch {
+    /// Returns when the action has changed since the last time, or since the watch began.
+    fn changed(&mut self) -> impl Future<Output = ()> + Send;
 }

@@ -4,7 +4,7 @@ use deed_core::reply::NextStep;
 
 use super::fake::Fake;
 use super::help::{claim, committer, execute, key, repeat, send, step};
-use crate::service::Judge;
+use crate::service::{Judge, Watch};
 
 #[tokio::test]
 async fn what_gathers_while_a_transaction_runs_goes_into_the_next_one() {
@@ -107,8 +107,9 @@ async fn a_repeat_gets_the_same_grant_after_a_synchronous_commit() {
 async fn waiters_are_told_of_what_was_committed() {
     let fake = Fake::new();
     let committer = committer(&fake, |_| {});
-    let mut waiter = committer.changes().wait_for(&key("watched"));
-    let other = committer.changes().wait_for(&key("watched"));
+    let watched = key("watched");
+    let mut waiter = committer.watch(&watched);
+    let other = committer.watch(&watched);
     drop(other);
     execute(committer.judge(claim("watched")).await);
     waiter.changed().await;

@@ -7,14 +7,17 @@ use std::time::Duration;
 
 use deed_core::Protocol;
 use deed_core::action::Action;
+use deed_core::command::Command;
 use deed_core::event::Event;
 use deed_core::id::ActionKey;
 use deed_core::judgement::Remembered;
+use deed_core::reply::{Refusal, Reply};
 use deed_core::text::{ExternalId, Namespace, Tool};
 use deed_core::time::{Span, Timestamp};
+use tokio::sync::watch;
 
 use crate::service::ledger::{Ledger, ListFilter, Page, Position};
-use crate::service::{Call, Error, Judge, Judged};
+use crate::service::{Call, Error, Judge, Judged, Watch};
 
 /// How the memory behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,6 +39,30 @@ pub struct Stored {
     /// Calls that were judged.
     pub judged: usize,
     pub waited: Span,
+    /// How often an action was read.
+    pub looks: usize,
+    /// Judged right after the next read of an action.
+    pub meanwhile: Option<Command>,
+    /// Told of every change.
+    changes: watch::Sender<()>,
+}
+
+impl Stored {
+    fn judge(&mut self, command: &Command) -> Result<Reply, Refusal> {
+        self.judged += 1;
+        let before = self.actions.get(&command.key).map(|(action, _)| action);
+        let judgement = Protocol::default().decide(before, &Remembered::default(), command, NOW);
+        if let Some(next) = judgement.next {
+            let row = self
+                .actions
+                .entry(command.key.clone())
+                .or_insert_with(|| ((*next).clone(), Vec::new()));
+            row.0 = *next;
+            row.1.extend(judgement.events);
+            self.changes.send_replace(());
+        }
+        judgement.reply
+    }
 }
 
 /// Shared by the server and the test.
@@ -71,31 +98,40 @@ impl Judge for Memory {
             pending::<()>().await;
         }
         self.with(|stored| {
-            stored.judged += 1;
-            let command = &call.command;
-            let before = stored.actions.get(&command.key).map(|(action, _)| action);
-            let judgement = Protocol::default().decide(before, &Remembered::default(), command, NOW);
-            if let Some(next) = judgement.next {
-                let row = stored
-                    .actions
-                    .entry(command.key.clone())
-                    .or_insert_with(|| ((*next).clone(), Vec::new()));
-                row.0 = *next;
-                row.1.extend(judgement.events);
-            }
             Ok(Judged {
-                reply: judgement.reply?,
+                reply: stored.judge(&call.command)?,
                 waited: stored.waited,
                 now: NOW,
             })
         })
+    }
+
+    /// Of all actions alike: being told once too often is allowed.
+    fn watch(&self, _key: &ActionKey) -> impl Watch + Send {
+        Watching(self.with(|stored| stored.changes.subscribe()))
+    }
+}
+
+struct Watching(watch::Receiver<()>);
+
+impl Watch for Watching {
+    async fn changed(&mut self) {
+        // The sender lives in the memory, and so does whoever watches.
+        self.0.changed().await.unwrap();
     }
 }
 
 impl Ledger for Memory {
     async fn action(&self, key: &ActionKey) -> Result<Option<(Action, Timestamp)>, Error> {
         self.well()?;
-        Ok(self.with(|stored| stored.actions.get(key).map(|(action, _)| (action.clone(), NOW))))
+        Ok(self.with(|stored| {
+            stored.looks += 1;
+            let found = stored.actions.get(key).map(|(action, _)| (action.clone(), NOW));
+            if let Some(command) = stored.meanwhile.take() {
+                stored.judge(&command).unwrap();
+            }
+            found
+        }))
     }
 
     async fn events(&self, key: &ActionKey, after: u32, limit: u32) -> Result<Vec<Event>, Error> {
