@@ -10,6 +10,8 @@ mod fields;
 #[cfg(test)]
 mod honest;
 #[cfg(test)]
+mod lookups;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod reasons;
