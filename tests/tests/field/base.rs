@@ -42,7 +42,9 @@ fn evidence(events: &[v1::Event]) -> Vec<(&'static str, v1::State)> {
         }),
         Detail::Decision(_) => None,
     };
-    let named = events.iter().filter_map(|event| Some((name(event)?, event.state())));
+    let named = events
+        .iter()
+        .filter_map(|event| Some((name(event)?, event.state())));
     named.collect()
 }
 
@@ -64,7 +66,8 @@ async fn a02_an_effect_whose_answer_was_lost_is_looked_up_and_settled_without_a_
 }
 
 #[tokio::test]
-async fn a02_a_send_that_outlives_its_timeout_is_cut_off_and_its_late_effect_is_found() -> anyhow::Result<()> {
+async fn a02_a_send_that_outlives_its_timeout_is_cut_off_and_its_late_effect_is_found() -> anyhow::Result<()>
+{
     let shop = Shop::open().await?;
     // Applied half a second after the worker has given up, within the settle window.
     shop.receiver.fault(ORDER, [Fault::apply_after(800)]);
@@ -112,10 +115,7 @@ async fn a05_of_two_workers_one_acts_and_the_other_gets_the_stored_result() -> a
     let contract = || quick().lease(ms(600));
     let orders: Vec<String> = (0..10).map(|n| format!("order-{n}")).collect();
     let races = orders.iter().map(|order| async {
-        let both = tokio::try_join!(
-            first.charge(order, contract()),
-            second.charge(order, contract())
-        )?;
+        let both = tokio::try_join!(first.charge(order, contract()), second.charge(order, contract()))?;
         let (one, other) = (confirmed(both.0)?, confirmed(both.1)?);
         ensure!(
             one.external_id == other.external_id && one.result == other.result && one.result.is_some(),
@@ -175,9 +175,7 @@ async fn a08_out_of_attempts_it_stops_with_the_receivers_diagnosis() -> anyhow::
         every: Fault::admission(Admission::Maintenance { retry_after_ms: 50 }),
         ..Dials::default()
     });
-    let retry = Retry::default()
-        .max_attempts(2)
-        .backoff(ms(50), 1.0, ms(50));
+    let retry = Retry::default().max_attempts(2).backoff(ms(50), 1.0, ms(50));
     let clerk = shop.clerk()?;
     match clerk.charge(ORDER, quick().retry(retry)).await? {
         Outcome::Blocked(blocked) if blocked.reason == BlockedReason::AttemptsExhausted => {}
@@ -285,9 +283,7 @@ async fn a13_pending_lookups_do_not_count_and_a_failed_job_is_retried() -> anyho
     });
     // The first job fails; while it runs it is seen pending more often than lookups may be inconclusive.
     shop.receiver.fault(ORDER, [Fault::failing_job()]);
-    let retry = Retry::default()
-        .max_verifications(2)
-        .backoff(ms(50), 1.0, ms(50));
+    let retry = Retry::default().max_verifications(2).backoff(ms(50), 1.0, ms(50));
     let contract = quick().asynchronous(seconds(20)).retry(retry);
     let clerk = shop.clerk()?;
     let (client, request) = (&shop.client, charge(ORDER));
@@ -315,7 +311,10 @@ async fn a_lookup_that_fails_finds_nothing_out_and_is_repeated() -> anyhow::Resu
     let shop = Shop::open().await?;
     let queued = Queued {
         effects: vec![Fault::answer(AnswerFault::Dropped)],
-        lookups: vec![LookupFault::Dropped, LookupFault::Maintenance { retry_after_ms: 10 }],
+        lookups: vec![
+            LookupFault::Dropped,
+            LookupFault::Maintenance { retry_after_ms: 10 },
+        ],
     };
     shop.receiver.queue(ORDER, queued);
     let clerk = shop.clerk()?;
@@ -344,14 +343,24 @@ async fn a_crash_of_the_receiver_before_the_effect_is_retried_once_absence_count
 #[tokio::test]
 async fn a_worker_without_patience_is_told_why_to_come_back() -> anyhow::Result<()> {
     let shop = Shop::open().await?;
-    let limited = Fault::admission(Admission::RateLimited { retry_after_ms: 60_000 });
+    let limited = Fault::admission(Admission::RateLimited {
+        retry_after_ms: 60_000,
+    });
     shop.receiver.fault(ORDER, [limited]);
     let clerk = shop.clerk()?;
     let outcome = clerk.charge(ORDER, quick()).await?;
-    let Outcome::Pending(deed_client::Pending::Wait { retry_after, reason, due_at }) = outcome else {
+    let Outcome::Pending(deed_client::Pending::Wait {
+        retry_after,
+        reason,
+        due_at,
+    }) = outcome
+    else {
         anyhow::bail!("{outcome:?}")
     };
     due_at.context("no time")?;
-    ensure!(reason == WaitReason::Backoff && retry_after > seconds(55), "{reason:?} {retry_after:?}");
+    ensure!(
+        reason == WaitReason::Backoff && retry_after > seconds(55),
+        "{reason:?} {retry_after:?}"
+    );
     Ok(())
 }

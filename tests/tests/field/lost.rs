@@ -95,11 +95,7 @@ async fn b19_the_client_repeats_lost_claims_and_reports_and_one_effect_comes_of_
         .perform(
             |_grant| async {
                 sent.fetch_add(1, Ordering::SeqCst);
-                drop(
-                    client
-                        .apply(&EffectRequest::new("order-1", "charge", &[]))
-                        .await,
-                );
+                drop(client.apply(&EffectRequest::new("order-1", "charge", &[])).await);
                 // Now the answer to the report goes missing.
                 proxy.weather_for_present(Weather::RepliesLost);
                 Receipt::completed("ch-1")
@@ -118,7 +114,10 @@ async fn b19_the_client_repeats_lost_claims_and_reports_and_one_effect_comes_of_
     let work = Work::new("order-1", &serialized());
     let screen = field.worker("screen")?.screen();
     let events = screen.events(&work).await?;
-    ensure!(events.len() == 2, "granted and begun at once, reported: {events:#?}");
+    ensure!(
+        events.len() == 2,
+        "granted and begun at once, reported: {events:#?}"
+    );
     Ok(())
 }
 
@@ -155,20 +154,17 @@ impl Send {
         let contract = serialized().lease(LEASE).send_timeout(PATIENCE);
         let action = self.deed.action("order-1").tool(TOOL).input_bytes(b"1");
         let (started, finish) = (Arc::clone(&self.started), Arc::clone(&self.finish));
-        let performing = action
-            .contract(contract)
-            .patience(Duration::ZERO)
-            .perform(
-                move |_grant| {
-                    let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
-                    async move {
-                        started.notify_one();
-                        finish.notified().await;
-                        Receipt::completed("ch-1")
-                    }
-                },
-                |_lookup| async { Observation::unknown("not asked for") },
-            );
+        let performing = action.contract(contract).patience(Duration::ZERO).perform(
+            move |_grant| {
+                let (started, finish) = (Arc::clone(&started), Arc::clone(&finish));
+                async move {
+                    started.notify_one();
+                    finish.notified().await;
+                    Receipt::completed("ch-1")
+                }
+            },
+            |_lookup| async { Observation::unknown("not asked for") },
+        );
         tokio::spawn(performing)
     }
 
@@ -202,13 +198,17 @@ async fn b48_a_renewal_over_a_connection_that_fell_silent_goes_over_a_new_one_an
     send.finish.notify_one();
     let outcome = within("the outcome", performing).await???;
     ensure!(outcome.confirmed(), "{outcome:?}");
-    ensure!(outcome.settled().is_some_and(|settled| settled.state == State::Confirmed));
+    ensure!(
+        outcome
+            .settled()
+            .is_some_and(|settled| settled.state == State::Confirmed)
+    );
     Ok(())
 }
 
 #[tokio::test]
-async fn b48_where_no_connection_comes_about_the_send_is_cut_off_at_the_end_of_the_lease() -> anyhow::Result<()>
-{
+async fn b48_where_no_connection_comes_about_the_send_is_cut_off_at_the_end_of_the_lease()
+-> anyhow::Result<()> {
     let send = Send::prepare().await?;
     let granted = Instant::now();
     let performing = send.perform();

@@ -4,9 +4,17 @@
 
 mod base;
 mod clocks;
+mod evidence;
+mod faults;
+mod hostile;
 mod lost;
+mod owners;
+mod polite;
 mod races;
+mod refusals;
+mod samples;
 mod shop;
+mod size;
 
 use std::time::Duration;
 
