@@ -149,6 +149,9 @@ fn verdict(status: &Status) -> Verdict {
         (Code::ResourceExhausted, Some(info)) => info.reason == "OVERLOADED",
         // Not the service's own word: the way to it broke, and every call is safe to repeat.
         (Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted, None) => true,
+        // SUBTLE: a connection that its other end closed for too much traffic has this code as well, and the call may
+        // not even have arrived. A status with a source was made on this side.
+        (Code::ResourceExhausted, None) => std::error::Error::source(status).is_some(),
         _ => false,
     };
     if again {
@@ -190,6 +193,13 @@ mod tests {
         assert!(repeated(&own(Code::Unavailable, "STORE_UNAVAILABLE")));
         assert!(repeated(&Status::new(Code::DeadlineExceeded, "")));
         assert!(repeated(&Status::new(Code::Unknown, "transport error")));
+    }
+
+    #[test]
+    fn regression_a_connection_closed_for_too_much_traffic_is_no_judgement() {
+        let mut status = Status::new(Code::ResourceExhausted, "h2 protocol error");
+        status.set_source(Arc::new(std::io::Error::other("too_many_resets")));
+        assert!(repeated(&status));
     }
 
     #[test]
