@@ -1,22 +1,19 @@
 //! What the sources do not say, decided by us, as the page lists it.
 
-use super::scale::{
-    ANSWER_LATE, ANSWER_TIMEOUT, ARRIVALS, BACKOFF, COMMIT_BEYOND_WINDOW, COMMIT_IN_WINDOW, HIDDEN, LEASE,
-    OUTSIDE_MS_PER_MS, SENDS, SERVICE, SETTLE_WINDOW,
-};
+use super::scale::{ARRIVALS, BACKOFF, SENDS, Scale};
 use super::setting::LATE_COMMITS;
 
 /// One choice an entry.
-pub fn ours() -> Vec<String> {
+pub fn ours(scale: &Scale) -> Vec<String> {
     let ms = |length: std::time::Duration| format!("{} ms", length.as_millis());
     vec![
         format!(
-            "**Scale.** One millisecond here stands for {OUTSIDE_MS_PER_MS} ms outside. An effect takes {}, an agent waits {} \
-             for an answer, an effect that is hidden is hidden for {}, and the next send after a refusal waits {} (Deed) or \
-             not at all (the other arms). Shares depend on the order of these lengths, hardly on the lengths.",
-            ms(SERVICE),
-            ms(ANSWER_TIMEOUT),
-            ms(HIDDEN),
+            "**Scale.** A second here stands for some 40 s outside. An effect takes {}, an agent waits {} for an answer, an \
+             effect that is hidden is hidden for {}, and the next send after a refusal waits {} (Deed) or not at all (the \
+             other arms). Shares depend on the order of these lengths, hardly on the lengths.",
+            ms(scale.service),
+            ms(scale.answer_timeout),
+            ms(scale.hidden),
             ms(BACKOFF),
         ),
         "**Independence.** Every send draws its four faults independently of each other, of other sends and of other steps. \
@@ -34,7 +31,7 @@ pub fn ours() -> Vec<String> {
         ),
         format!(
             "**Timeout after dispatch.** The effect comes about, the answer comes {} later, which is too late.",
-            ms(ANSWER_LATE)
+            ms(scale.answer_late)
         ),
         "**Delayed visibility.** Lookups miss the whole effect for the stated time; sends do not notice. Alone it does nothing, \
          since nobody looks after a good answer."
@@ -45,8 +42,8 @@ pub fn ours() -> Vec<String> {
             .to_owned(),
         "**Which steps cannot be taken back.** `send_welcome` and `append_record`; the other four are declared `REVERSIBLE`."
             .to_owned(),
-        "**Stale conflict.** The receiver answers that the record has changed since it was read, and does nothing. No agent \
-         sends again under it blindly by mistake: all arms know that nothing was done."
+        "**Stale conflict.** The receiver answers that the record has changed since it was read, and does nothing. All arms \
+         read the record anew and send again; none takes it for an effect."
             .to_owned(),
         "**What a duplicate is.** A part that is in the receiver's ledger more than once when everything has landed. All three \
          steps count, also `set_active` and `set_recorded`: setting a state twice sends its event twice. The share is of \
@@ -64,8 +61,8 @@ pub fn ours() -> Vec<String> {
             "**What Deed is told.** The receiver's settle window is {}, its lease {}, at most {SENDS} attempts. Without keys that \
              is the guarantee `SERIALIZED`, with keys `DEDUPLICATED` (looked up all the same). The server runs with \
              `--max-clock-step 10ms`.",
-            ms(SETTLE_WINDOW),
-            ms(LEASE),
+            ms(scale.settle_window),
+            ms(scale.lease),
         ),
         format!(
             "**Workers.** They share the action ids, as copies of one message would, and start within {} of each other. The \
@@ -78,8 +75,8 @@ pub fn ours() -> Vec<String> {
              after the timeout but within the settle window, or {} after it, of which Deed was not told. All arms send the \
              same key with every attempt at a step, which is more than most SDKs do by themselves.",
             LATE_COMMITS * 100.0,
-            ms(COMMIT_IN_WINDOW),
-            ms(COMMIT_BEYOND_WINDOW),
+            ms(scale.commit_in_window),
+            ms(scale.commit_beyond_window),
         ),
     ]
 }

@@ -18,3 +18,4 @@ pub mod setting;
 pub mod stage;
 pub mod tally;
 pub mod task;
+mod world;

@@ -116,17 +116,31 @@ pub fn page(results: &Results, command: &str, plot: &str) -> anyhow::Result<Stri
     page.push_str("## Where Deed's number is not 0\n\n");
     page.push_str(&explained(results)?);
     page.push_str("\n## What the sources do not state, and we chose\n\n");
-    for choice in choices::ours() {
+    for choice in choices::ours(&results.scope.scale) {
         writeln!(page, "- {choice}")?;
     }
-    page.push_str(
+    let (strays, sends) = strays(results);
+    write!(
+        page,
         "\n## What is repeatable\n\n\
          The seed decides every fault and when each worker starts. It does not decide how concurrent workers race (who \
          sends first, and so who meets which fault), nor how long anything takes: on a machine that stops for longer than \
          the margins above, a good answer may count as a timeout. With one worker the shares are the same in every run \
-         but for that; the tables of several workers vary in the arms without Deed.\n",
-    );
+         but for that; the tables of several workers vary in the arms without Deed. In this run {strays} of {sends} sends timed out although \
+         no fault struck them.\n",
+    )?;
     Ok(page)
+}
+
+/// Timeouts without a fault, and all sends, where that can be told.
+fn strays(results: &Results) -> (u64, u64) {
+    let told = results
+        .cells
+        .iter()
+        .filter(|(cell, _)| cell.trouble.keys() == Keys::Ignored);
+    told.fold((0, 0), |(strays, sends), (_, tally)| {
+        (strays + tally.stray_timeouts, sends + tally.sends)
+    })
 }
 
 fn explained(results: &Results) -> anyhow::Result<String> {
@@ -159,32 +173,22 @@ fn explained(results: &Results) -> anyhow::Result<String> {
             rows::percent(tally.duplicated)
         )?;
     }
-    let mut reasons: BTreeMap<&str, (u32, String)> = BTreeMap::new();
+    let mut reasons: BTreeMap<(bool, &str), u32> = BTreeMap::new();
     for (cell, tally) in of_deed(results) {
         for (why, count) in &tally.why_undecided {
-            let (sum, example) = reasons.entry(why).or_default();
-            *sum += count;
-            if example.is_empty() {
-                *example = cell.to_string();
-            }
+            *reasons.entry((too_late(cell), why)).or_default() += count;
         }
     }
-    for (why, (count, example)) in reasons {
-        let meaning = match why {
-            "PARTIAL" => {
-                "One part of a step that cannot be taken back is there, the other is not. The contract of an irreversible \
-                 tool stops then: whether to send the rest is a person's decision. The wrapper sends it."
-            }
-            "ATTEMPTS_EXHAUSTED" => {
-                "Both sends are used up and no effect is there, which is known and not guessed: a conflict struck twice, \
-                 or struck the retry. A blind agent gives up there too, without knowing. More attempts in the contract would go on."
-            }
-            "CONTRADICTION" => "Evidence contradicts itself, and Deed does not choose between the two.",
-            _ => "The action says why; a person is needed.",
+    for ((too_late, why), count) in reasons {
+        let episodes = if too_late {
+            "with commits beyond the settle window"
+        } else {
+            "elsewhere"
         };
         writeln!(
             text,
-            "\n**Undecided: `{why}`, {count} episode(s)** (e.g. {example}). {meaning}"
+            "\n**Undecided, `{why}`: {count} episode(s) {episodes}.** {}",
+            meaning(too_late, why)
         )?;
     }
     text.push_str(
@@ -192,4 +196,28 @@ fn explained(results: &Results) -> anyhow::Result<String> {
          first lookup finds nothing waits for it once. A step whose effect is seen at once waits for nothing.\n",
     );
     Ok(text)
+}
+
+fn too_late(cell: &Cell) -> bool {
+    matches!(cell.trouble, Trouble::LateCommits(_, Lateness::BeyondWindow))
+}
+
+fn meaning(too_late: bool, why: &str) -> &'static str {
+    match (too_late, why) {
+        (true, "ATTEMPTS_EXHAUSTED") => {
+            "Both attempts were looked for when their effect could not be seen yet, and both were believed absent by a settle \
+             window that is not true. Nothing is sent a third time; a person finds the effect. Where keys are honoured it is \
+             there once."
+        }
+        (_, "ATTEMPTS_EXHAUSTED") => {
+            "Both sends are used up, and what they left is known: nothing. A conflict struck twice, or one send met a conflict \
+             and the other was lost. More attempts in the contract would go on by themselves."
+        }
+        (_, "PARTIAL") => {
+            "One part of a step that cannot be taken back is there, the other is not. The contract of an irreversible tool \
+             stops then: whether to send the rest is a person's decision. The wrapper sends it."
+        }
+        (_, "CONTRADICTION") => "Evidence contradicts itself, and Deed does not choose between the two.",
+        (_, _) => "The action says why, and a person is needed.",
+    }
 }

@@ -15,15 +15,15 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::agent::Agent;
-use super::scale::{ANSWER_TIMEOUT, ARRIVALS};
+use super::scale::{ARRIVALS, Scale};
 use super::setting::{Arm, Cell, Keys, Lateness, Level, Trouble};
 use super::stage::Stage;
 use super::tally::{Episode, Tally};
 use super::task::Task;
-use crate::receiver::{Options, Receiver, ReceiverClient};
+use super::world::World;
 
 /// Workers at once, over all episodes: most of them wait for a timeout or a settle window.
-const AT_ONCE: usize = 96;
+const AT_ONCE: usize = 64;
 
 /// The first published seed.
 pub const FIRST_SEED: u64 = 42;
@@ -34,6 +34,7 @@ const LANDING_MARGIN: Duration = Duration::from_millis(500);
 /// How much of the experiment is run. Seeds count from [`FIRST_SEED`].
 #[derive(Clone, Debug)]
 pub struct Scope {
+    pub scale: Scale,
     pub levels: Vec<Level>,
     pub seeds: u64,
     pub workers: Vec<usize>,
@@ -47,6 +48,7 @@ impl Scope {
     pub fn published() -> Self {
         let late = |keys| [Lateness::InWindow, Lateness::BeyondWindow].map(|lateness| (keys, lateness));
         Self {
+            scale: Scale::PUBLISHED,
             levels: vec![Level::Calm, Level::Low, Level::Medium, Level::High],
             seeds: 25,
             workers: vec![2, 4, 8, 16, 32],
@@ -93,14 +95,22 @@ pub async fn run(stage: &Stage, scope: &Scope) -> anyhow::Result<Results> {
     let mut cells = BTreeMap::new();
 
     let faults = scope.levels.iter().map(|&level| (Trouble::Faults(level), 1));
-    cells.extend(phase(stage, &crossed(faults), scope.seeds).await?);
-    for &workers in &scope.workers {
-        let contended = [(Trouble::Faults(WORKERS_LEVEL), workers)];
-        cells.extend(phase(stage, &crossed(contended), scope.worker_seeds).await?);
-    }
+    cells.extend(phase(stage, scope.scale, &crossed(faults), scope.seeds).await?);
+    let contended = async {
+        let mut cells = Vec::new();
+        for &workers in &scope.workers {
+            let contended = crossed([(Trouble::Faults(WORKERS_LEVEL), workers)]);
+            cells.extend(phase(stage, scope.scale, &contended, scope.worker_seeds).await?);
+        }
+        anyhow::Ok(cells)
+    };
     let late = scope.late_commits.iter();
-    let late = late.map(|&(keys, lateness)| (Trouble::LateCommits(keys, lateness), 1));
-    cells.extend(phase(stage, &crossed(late), scope.late_seeds).await?);
+    let late = crossed(late.map(|&(keys, lateness)| (Trouble::LateCommits(keys, lateness), 1)));
+    // At the same time: the one waits, the other works.
+    let late = phase(stage, scope.scale, &late, scope.late_seeds);
+    let (contended, late) = tokio::try_join!(contended, late)?;
+    cells.extend(contended);
+    cells.extend(late);
 
     Ok(Results {
         scope: scope.clone(),
@@ -125,36 +135,23 @@ fn crossed(settings: impl IntoIterator<Item = (Trouble, usize)>) -> Vec<Cell> {
     cells
 }
 
-/// A cell with its own receiver.
-struct World {
-    cell: Cell,
-    receiver: Receiver,
-    client: ReceiverClient,
-}
-
 /// Cells that run at the same time: all of them meet the same load.
-async fn phase(stage: &Stage, cells: &[Cell], seeds: u64) -> anyhow::Result<Vec<(Cell, Tally)>> {
+async fn phase(
+    stage: &Stage,
+    scale: Scale,
+    cells: &[Cell],
+    seeds: u64,
+) -> anyhow::Result<Vec<(Cell, Tally)>> {
     let (Some(first), started) = (cells.first(), Instant::now()) else {
         return Ok(Vec::new());
     };
     let mut worlds = Vec::new();
     for &cell in cells {
-        let dials = cell.trouble.dials();
-        let receiver = Receiver::start_with(Options {
-            dials,
-            ..Options::default()
-        })
-        .await?;
-        let client = receiver.client(ANSWER_TIMEOUT)?;
-        worlds.push(Arc::new(World {
-            cell,
-            receiver,
-            client,
-        }));
+        worlds.push(World::start(cell, scale).await?);
     }
     let seeds: RangeInclusive<u64> = FIRST_SEED..=FIRST_SEED + seeds.saturating_sub(1);
     let mut episodes = Vec::new();
-    for seed in seeds {
+    for seed in seeds.clone() {
         for (number, world) in worlds.iter().enumerate() {
             let from = episodes.len();
             episodes.push((number, workers(stage, world, seed, from)));
@@ -172,30 +169,23 @@ async fn phase(stage: &Stage, cells: &[Cell], seeds: u64) -> anyhow::Result<Vec<
         .await?;
 
     // What is counted has to be there: a command may land long after everybody has turned away.
-    let landing = cells.iter().map(|cell| cell.trouble.last_landing()).max();
+    let landing = cells.iter().map(|cell| cell.trouble.last_landing(&scale)).max();
     tokio::time::sleep(landing.unwrap_or_default() + LANDING_MARGIN).await;
+    let took = started.elapsed().as_secs_f64();
+    let workers = first.workers;
     eprintln!(
-        "{total} episodes in {:.1} s: {} worker(s) each, {}",
-        started.elapsed().as_secs_f64(),
-        first.workers,
-        if cells
-            .iter()
-            .all(|cell| matches!(cell.trouble, Trouble::Faults(_)))
-        {
-            "the four faults"
-        } else {
-            "late commits"
-        },
+        "{total} episodes in {took:.1} s: {} cells, {workers} worker(s) each",
+        cells.len()
     );
     let mut of: Vec<Vec<Episode>> = worlds.iter().map(|_| Vec::new()).collect();
     for (number, episode) in done {
         of[number].push(episode);
     }
-    let tallies = worlds.iter().zip(&of).map(|(world, episodes)| {
-        let tally = Tally::count(world.cell.task, episodes, &world.receiver.ledger());
-        (world.cell, tally)
-    });
-    Ok(tallies.collect())
+    Ok(worlds
+        .iter()
+        .zip(&of)
+        .map(|(world, episodes)| world.count(episodes, &seeds))
+        .collect())
 }
 
 /// The workers of one episode, with the time after which each of them starts.
@@ -212,6 +202,8 @@ fn workers(stage: &Stage, world: &World, seed: u64, from: usize) -> Workers {
             seed,
             receiver: world.client.clone(),
             deed: stage.client(from + number),
+            scale: world.scale,
+            timeouts: Arc::clone(&world.timeouts),
         };
         let start = if number == 0 {
             Duration::ZERO

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::scale::{ANSWER_LATE, COMMIT_BEYOND_WINDOW, COMMIT_IN_WINDOW, HIDDEN, SERVICE};
+use super::scale::Scale;
 use super::task::Task;
 use crate::receiver::{Dials, Fault, Idempotency, Magnitudes, Odds, StoredRefusals};
 
@@ -103,15 +103,16 @@ impl Trouble {
     }
 
     /// How long after its arrival the last effect may come about.
-    pub fn last_landing(self) -> Duration {
+    pub fn last_landing(self, scale: &Scale) -> Duration {
         match self {
-            Self::Faults(_) => SERVICE,
-            Self::LateCommits(_, lateness) => lateness.delay(),
+            Self::Faults(_) => scale.service,
+            Self::LateCommits(_, Lateness::InWindow) => scale.commit_in_window,
+            Self::LateCommits(_, Lateness::BeyondWindow) => scale.commit_beyond_window,
         }
     }
 
     /// One seed for all: the draw is by business id, which names the episode's seed and not the arm.
-    pub fn dials(self) -> Dials {
+    pub fn dials(self, scale: &Scale) -> Dials {
         let mut odds = Odds::default();
         match self {
             Self::Faults(level) => {
@@ -132,24 +133,15 @@ impl Trouble {
         };
         Dials {
             idempotency,
-            every: Fault::apply_after(millis(SERVICE)),
+            every: Fault::apply_after(millis(scale.service)),
             odds,
             magnitudes: Magnitudes {
-                answer_late_ms: millis(ANSWER_LATE),
-                apply_late_ms: millis(self.last_landing()),
-                hide_ms: millis(HIDDEN),
+                answer_late_ms: millis(scale.answer_late),
+                apply_late_ms: millis(self.last_landing(scale)),
+                hide_ms: millis(scale.hidden),
                 ..Magnitudes::default()
             },
             ..Dials::default()
-        }
-    }
-}
-
-impl Lateness {
-    pub fn delay(self) -> Duration {
-        match self {
-            Self::InWindow => COMMIT_IN_WINDOW,
-            Self::BeyondWindow => COMMIT_BEYOND_WINDOW,
         }
     }
 }

@@ -35,6 +35,9 @@ pub struct Tally {
     pub repeated_parts: usize,
     pub why_undecided: BTreeMap<String, u32>,
     pub took: Vec<Duration>,
+    pub sends: u64,
+    /// Sends without an answer in time that no fault explains: the machine was busy.
+    pub stray_timeouts: u64,
 }
 
 impl Tally {
@@ -97,4 +100,78 @@ impl Tally {
 fn add(share: &mut Share, hit: bool) {
     share.of += 1;
     share.hits += u32::from(hit);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: Task = Task::RecordInvoice;
+
+    fn applied(step: usize, parts: &[&str]) -> Application {
+        Application {
+            external_id: String::new(),
+            business_id: TASK.business_id(42, &TASK.steps()[step]),
+            kind: String::new(),
+            parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+            place: String::new(),
+            in_right_place: true,
+            amount: None,
+            idempotency_key: None,
+            fencing_token: None,
+            applied_at_ms: 0,
+            hidden_until_ms: 0,
+            hidden_lookups: 0,
+        }
+    }
+
+    fn all() -> Vec<Application> {
+        (0..3)
+            .map(|step| applied(step, &TASK.steps()[step].parts))
+            .collect()
+    }
+
+    fn count(ledger: &[Application], ends: &[End]) -> Tally {
+        let episode = Episode {
+            seed: 42,
+            took: Duration::ZERO,
+            ends: ends.to_vec(),
+        };
+        Tally::count(TASK, &[episode], ledger)
+    }
+
+    #[test]
+    fn a_part_that_came_about_again_is_a_duplicate_and_a_completed_one_is_not() {
+        let mut completed = all();
+        completed[0] = applied(0, &["row_created"]);
+        completed.push(applied(0, &["amount_stored"]));
+        let tally = count(&completed, &[End::Done]);
+        assert_eq!((tally.duplicated.hits, tally.succeeded.hits), (0, 1));
+
+        completed.push(applied(0, &["row_created"]));
+        let tally = count(&completed, &[End::Done]);
+        assert_eq!((tally.duplicated.hits, tally.repeated_parts), (1, 1));
+    }
+
+    #[test]
+    fn done_with_parts_missing_is_a_mistake_and_no_success() {
+        let tally = count(&all()[..2], &[End::Done]);
+        assert_eq!((tally.succeeded.hits, tally.mistaken.hits), (0, 1));
+    }
+
+    #[test]
+    fn a_step_called_failed_that_has_an_effect_is_a_mistake() {
+        let [effect, none] = [&all()[..1], &[]].map(|ledger| count(ledger, &[End::Failed { step: 0 }]));
+        assert_eq!((effect.mistaken.hits, none.mistaken.hits), (1, 0));
+    }
+
+    #[test]
+    fn doubt_counts_only_where_no_worker_is_done() {
+        let doubt = End::Undecided {
+            step: 2,
+            why: "PARTIAL".to_owned(),
+        };
+        assert_eq!(count(&all(), &[doubt.clone(), End::Done]).undecided.hits, 0);
+        assert_eq!(count(&all(), &[doubt]).undecided.hits, 1);
+    }
 }

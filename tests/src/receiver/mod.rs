@@ -43,7 +43,7 @@ pub use messages::{
     DEFAULT_PLACE, EffectAnswer, EffectRequest, ErrorBody, FencingToken, IN_RIGHT_PLACE, JobStatus,
     LookupAnswer, LookupRequest, SeenEffect, SeenJob, VERSION_CONFLICT,
 };
-pub use odds::{Magnitudes, Odds, WRONG_PLACE};
+pub use odds::{Magnitudes, Odds, WRONG_PLACE, draw_fault};
 pub use world::Crash;
 
 use connection::{Switch, SwitchedListener};
@@ -154,6 +154,12 @@ impl Receiver {
     /// Everything that was ever applied for one business id.
     pub fn effects(&self, business_id: &str) -> Vec<Application> {
         self.world.read(|ledger| ledger.of(business_id))
+    }
+
+    /// How many requests for an effect of this business id have arrived, whatever became of them.
+    pub fn requests(&self, business_id: &str) -> u64 {
+        self.world
+            .read(|ledger| ledger.requests.get(business_id).copied().unwrap_or_default())
     }
 
     pub fn summary(&self) -> Summary {

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use deed_client::{Contract, EffectClass, Grant, Outcome, Pending, Receipt, Retry, hours};
 
 use super::{Agent, StepEnd, all_parts};
-use crate::evaluate::scale::{
-    ASK_AGAIN, ASK_AGAIN_MAX, BACKOFF, LEASE, PATIENCE, SEND_TIMEOUT, SENDS, SETTLE_WINDOW,
-};
+use crate::evaluate::scale::{ASK_AGAIN, ASK_AGAIN_MAX, BACKOFF, PATIENCE, SENDS, Scale};
 use crate::evaluate::setting::Keys;
 use crate::evaluate::task::Step;
 use crate::receiver::{Applied, Call, VERSION_CONFLICT};
@@ -55,7 +53,7 @@ impl Agent {
             .namespace(&self.namespace())
             .tool(step.tool)
             .input(&business_id)?
-            .contract(contract(step, self.cell.trouble.keys()))
+            .contract(contract(step, self.cell.trouble.keys(), &self.scale))
             .expected_effect("every part is there", &step.parts)
             .patience(Duration::ZERO)
             .perform(
@@ -81,7 +79,7 @@ impl Agent {
             .map_or_else(|| all_parts(step), <[String]>::to_vec);
         let mut request = self.request(step, &parts);
         request.idempotency_key = Some(grant.outward_key().to_owned());
-        match self.receiver.apply(&request).await {
+        match self.apply(&request).await {
             Call::NotSent { reason } => Receipt::not_connected(reason),
             // The call has returned: what was sent of it was sent by now.
             Call::Unknown { detail, .. } => Receipt::unknown(detail).ended(),
@@ -112,18 +110,18 @@ impl Agent {
 }
 
 /// What the receiver can and cannot do.
-fn contract(step: &Step, keys: Keys) -> Contract {
+fn contract(step: &Step, keys: Keys, scale: &Scale) -> Contract {
     let contract = match keys {
-        Keys::Ignored => Contract::serialized(SETTLE_WINDOW),
-        Keys::Honoured => Contract::idempotency_key(hours(24)).verified(SETTLE_WINDOW),
+        Keys::Ignored => Contract::serialized(scale.settle_window),
+        Keys::Honoured => Contract::idempotency_key(hours(24)).verified(scale.settle_window),
     };
     let retry = Retry::default()
         .max_attempts(SENDS)
         .backoff(BACKOFF, 2.0, 4 * BACKOFF);
     let contract = contract
         .effect_class(step.class)
-        .send_timeout(SEND_TIMEOUT)
-        .lease(LEASE)
+        .send_timeout(scale.send_timeout)
+        .lease(scale.lease)
         .retry(retry);
     if step.class == EffectClass::Reversible {
         contract.on_partial_resume()

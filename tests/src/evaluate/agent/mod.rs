@@ -6,11 +6,15 @@ mod blind;
 mod deed;
 mod verify;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use deed_client::Deed;
 
+use super::scale::Scale;
 use super::setting::{Arm, Cell};
 use super::task::Step;
-use crate::receiver::{Applied, Call, EffectRequest, LookupRequest, ReceiverClient, Seen};
+use crate::receiver::{Applied, Call, Doubt, EffectRequest, LookupRequest, ReceiverClient, Seen};
 
 /// What an agent believes at its end. The steps before the named one are done, those after it were not begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,9 @@ pub struct Agent {
     pub seed: u64,
     pub receiver: ReceiverClient,
     pub deed: Deed,
+    pub scale: Scale,
+    /// Sends without an answer in time, of all agents of the cell.
+    pub timeouts: Arc<AtomicU64>,
 }
 
 impl Agent {
@@ -76,9 +83,22 @@ impl Agent {
         }
     }
 
+    /// One send of any arm.
+    async fn apply(&self, request: &EffectRequest) -> Call<Applied> {
+        let call = self.receiver.apply(request).await;
+        if let Call::Unknown {
+            reason: Doubt::TimedOut,
+            ..
+        } = call
+        {
+            self.timeouts.fetch_add(1, Ordering::Relaxed);
+        }
+        call
+    }
+
     /// One send of the two arms without Deed.
     async fn send(&self, request: &EffectRequest) -> Sent {
-        match self.receiver.apply(request).await {
+        match self.apply(request).await {
             Call::Answered(Applied::Done { applied, .. }) if applied.len() == request.parts.len() => {
                 Sent::Whole
             }
