@@ -12,6 +12,8 @@ mod honest;
 #[cfg(test)]
 mod lookups;
 #[cfg(test)]
+mod proofs;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod reasons;
