@@ -2,7 +2,7 @@
 # Brings what builds and tests need and this machine lacks. Names what it does, does nothing twice:
 # every part is looked for before anything is installed, so a second run takes no time.
 #
-#   scripts/setup.sh [base] [nextest] [deny] [mutants]      (without arguments: base nextest deny)
+#   scripts/setup.sh [base] [pooler] [nextest] [deny] [mutants]   (without arguments: base pooler nextest deny)
 set -euo pipefail
 
 POSTGRES_OLDEST=14
@@ -27,16 +27,31 @@ postgres_found() {
     return 1
 }
 
-install_packages() {
-    local -a missing=() as_root=()
+base() {
+    local -a missing=()
     postgres_found || missing+=(postgresql)
     # Rust links with the C compiler; nothing of ours is written in C.
     { command -v cc && command -v make; } >/dev/null || missing+=(build-essential)
+    install_packages "PostgreSQL $POSTGRES_OLDEST or newer (the server's programs: initdb, postgres), a C compiler and make" \
+        "${missing[@]}"
+    postgres_found || fail "the distribution's PostgreSQL is older than $POSTGRES_OLDEST; install a newer one (https://www.postgresql.org/download/linux/debian/)"
+}
+
+# Only a test needs it: servers behind a transaction pooler.
+pooler() {
+    # Debian puts it where only root's PATH looks.
+    PATH=$PATH:/usr/sbin command -v pgbouncer >/dev/null || install_packages "PgBouncer" pgbouncer
+}
+
+# install_packages WORDS [PACKAGE...]: what they are, for people who have other packages.
+install_packages() {
+    local words=$1
+    local -a missing=("${@:2}") as_root=()
     [[ ${#missing[@]} -eq 0 ]] && return 0
 
     if ! command -v apt-get >/dev/null; then
         say "missing here: ${missing[*]}"
-        fail "this is no Debian; install PostgreSQL $POSTGRES_OLDEST or newer (the server's programs: initdb, postgres), a C compiler and make, then run this again"
+        fail "this is no Debian; install $words, then run this again"
     fi
     if [[ $(id -u) -ne 0 ]]; then
         command -v sudo >/dev/null || fail "neither root nor sudo; as root: apt-get install ${missing[*]}"
@@ -53,7 +68,6 @@ install_packages() {
         fail "apt-get failed; the whole log is in $log"
     fi
     rm -f "$log"
-    postgres_found || fail "the distribution's PostgreSQL is older than $POSTGRES_OLDEST; install a newer one (https://www.postgresql.org/download/linux/debian/)"
 }
 
 cargo_tool() {
@@ -71,13 +85,14 @@ cargo_tool() {
 }
 
 command -v cargo >/dev/null || fail "cargo is missing; install Rust (https://rustup.rs), then run this again"
-[[ $# -gt 0 ]] || set -- base nextest deny
+[[ $# -gt 0 ]] || set -- base pooler nextest deny
 for part in "$@"; do
     case $part in
-        base) install_packages ;;
+        base) base ;;
+        pooler) pooler ;;
         nextest) cargo_tool cargo-nextest "$NEXTEST" --no-default-features --features default-no-update ;;
         deny) cargo_tool cargo-deny "$DENY" --no-default-features ;;
         mutants) cargo_tool cargo-mutants "$MUTANTS" ;;
-        *) fail "unknown part: $part (base, nextest, deny, mutants)" ;;
+        *) fail "unknown part: $part (base, pooler, nextest, deny, mutants)" ;;
     esac
 done

@@ -46,7 +46,7 @@ impl Database {
     }
 }
 
-async fn connect(url: &str) -> Client {
+pub async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client

@@ -8,6 +8,7 @@
 mod database;
 mod dev;
 mod drain;
+mod pooler;
 mod process;
 mod refusals;
 mod rows;
