@@ -10,10 +10,11 @@ BIN := $(or $(CARGO_TARGET_DIR),target)/debug
 SETUP := scripts/setup.sh
 step = @printf '\n== %s\n' "$(1)"
 
-.PHONY: help setup demo evaluate evaluate-deep test check lint advisories mutants fmt
+.PHONY: help setup demo chaos evaluate evaluate-deep test check lint advisories mutants fmt
 
 help:
 	@echo 'make demo        workers race, crash and lose answers over 500 invoices: first without Deed, then with it'
+	@echo 'make chaos       kills, pauses and cuts off servers, workers and Postgres under load; ends with one table'
 	@echo 'make test        all tests, against a Postgres that they start themselves'
 	@echo 'make check       formatting, lints, docs, licences and all tests: what CI runs'
 	@echo 'make evaluate    the published experiment: blind retry, verify-then-retry and Deed; writes docs/evaluation.md'
@@ -41,6 +42,14 @@ evaluate evaluate-deep:
 	cargo build --workspace --bins
 	$(call step,$@)
 	$(BIN)/evaluate $(if $(filter %-deep,$@),--deep) $(EVALUATE_ARGS)
+
+# CHAOS_SECONDS (60) and CHAOS_SEED (random) say how long and which, CHAOS_DATA keeps logs and databases in a directory.
+chaos:
+	@$(SETUP) base
+	$(call step,build)
+	cargo build --workspace --bins
+	$(call step,chaos)
+	$(BIN)/chaos
 
 # The programs are built together with the tests: tests start them as processes. TEST_ARGS go to nextest.
 test:

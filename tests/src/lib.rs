@@ -1,6 +1,7 @@
-//! What the tests and the demo stand on: the receiver, stories, fixtures, and the demo itself. Nothing outside of this
-//! crate imports it.
+//! What the tests, the demo and chaos stand on: the receiver, stories, fixtures, and the two themselves. Nothing outside
+//! of this crate imports it.
 
+pub mod chaos;
 pub mod demo;
 pub mod evaluate;
 pub mod receiver;

@@ -1,12 +1,13 @@
-//! One worker of the demo as a process of its own, so that it can be killed like one.
+//! One worker of the demo, or of chaos, as a process of its own, so that it can be killed like one.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use deed_tests::chaos;
 use deed_tests::demo::{blind, guarded, invoice};
 
-/// Works off a list of invoices and says on its standard output which it is done with.
+/// Works off a list of invoices and says on its standard output which it is done with; or works for the fleets of chaos.
 #[derive(Parser)]
 #[command(name = "worker")]
 struct Arguments {
@@ -35,6 +36,12 @@ enum Way {
         #[arg(long)]
         name: String,
     },
+    /// For all fleets of chaos, until that is over.
+    Chaos {
+        /// What it is told, as JSON.
+        #[arg(long, value_name = "JSON")]
+        orders: String,
+    },
 }
 
 #[derive(Args)]
@@ -56,5 +63,6 @@ async fn main() -> anyhow::Result<()> {
         Way::Guarded { work, server, name } => {
             guarded::work(&invoice::read(&work.offers, None)?, work.receiver, &server, &name).await
         }
+        Way::Chaos { orders } => chaos::worker::work(&serde_json::from_str(&orders)?).await,
     }
 }

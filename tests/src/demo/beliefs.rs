@@ -5,12 +5,11 @@
 use std::collections::HashMap;
 
 use anyhow::Context;
-use deed_proto::v1::ledger_client::LedgerClient;
-use deed_proto::v1::next_step::Kind;
-use deed_proto::v1::{Action, ListActionsRequest, NextStep, State};
+use deed_proto::v1::{Action, State};
 
 use super::guarded::NAMESPACE;
 use super::tally::Word;
+use crate::support::standing::{list, next, reason, state};
 
 /// So many undecided actions are explained, and one more line says how many are left; more would push the table off the
 /// screen.
@@ -27,7 +26,7 @@ pub struct Beliefs {
 
 /// Asks the server for everything it knows of the demo.
 pub async fn ask(url: String) -> anyhow::Result<Beliefs> {
-    let actions = list(url)
+    let actions = list(url, NAMESPACE)
         .await
         .context("Deed does not say how its actions stand")?;
     let mut words = HashMap::new();
@@ -62,53 +61,11 @@ pub async fn ask(url: String) -> anyhow::Result<Beliefs> {
     Ok(Beliefs { words, explanations })
 }
 
-async fn list(url: String) -> anyhow::Result<Vec<Action>> {
-    let mut ledger = LedgerClient::connect(url).await?;
-    let mut request = ListActionsRequest {
-        namespace: NAMESPACE.to_owned(),
-        page_size: 1_000,
-        ..ListActionsRequest::default()
-    };
-    let mut actions = Vec::new();
-    loop {
-        let page = ledger.list_actions(request.clone()).await?.into_inner();
-        actions.extend(page.actions);
-        if page.next_page_token.is_empty() {
-            return Ok(actions);
-        }
-        request.page_token = page.next_page_token;
-    }
-}
-
 fn explain(action_id: &str, action: &Action) -> String {
-    let state = action.state().as_str_name().trim_start_matches("STATE_");
-    let mut line = format!("{action_id}: {state}");
-    for word in [&action.reason, &action.reason_detail] {
-        if !word.is_empty() {
-            line.push_str(&format!(", {word}"));
-        }
+    let mut line = format!("{action_id}: {}", state(action));
+    let reason = reason(action);
+    if !reason.is_empty() {
+        line.push_str(&format!(", {reason}"));
     }
-    format!("{line}; next step: {}", next(action.next_step.as_ref()))
-}
-
-fn next(step: Option<&NextStep>) -> String {
-    match step.and_then(|step| step.kind.as_ref()) {
-        Some(Kind::Claimable(claimable)) => {
-            let kind = claimable.kind().as_str_name().trim_start_matches("GRANT_KIND_");
-            format!("any claim gets {kind}")
-        }
-        Some(Kind::Wait(wait)) => {
-            let reason = wait.reason().as_str_name().trim_start_matches("WAIT_REASON_");
-            format!("wait, {reason}")
-        }
-        Some(Kind::Held(held)) => format!("{} holds the lease", held.owner),
-        Some(Kind::Blocked(blocked)) => {
-            let reason = blocked
-                .reason()
-                .as_str_name()
-                .trim_start_matches("BLOCKED_REASON_");
-            format!("a person is needed, {reason}: {}", blocked.detail)
-        }
-        Some(Kind::Execute(_) | Kind::VerifyEffect(_) | Kind::Settled(_)) | None => "none is told".to_owned(),
-    }
+    format!("{line}; next step: {}", next(action))
 }

@@ -7,12 +7,13 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use deed_client::{CallError, Contract, Deed, Error, Observation, Outcome, Pending, Receipt, Retry};
+use deed_client::{Contract, Deed, Observation, Outcome, Pending, Receipt, Retry};
 
 use super::invoice::{Invoice, TOOL};
 use super::plan::SEND_TIMEOUT;
 use super::said::{End, Finished};
 use crate::receiver::{Applied, Call, ReceiverClient, Seen};
+use crate::support::adapter;
 
 /// The namespace of the demo's actions.
 pub const NAMESPACE: &str = "demo";
@@ -138,24 +139,13 @@ async fn create(
             return Ok(Step::Later(retry_after.min(ASK_AGAIN)));
         }
         Ok(Outcome::Pending(Pending::Claimable(_))) => return Ok(Step::Later(Duration::ZERO)),
-        Err(error) if unanswered(&error) => {
+        Err(error) if adapter::unanswered(&error) => {
             eprintln!("{}: {error}; offered again", invoice.invoice_id);
             return Ok(Step::Later(ASK_AGAIN));
         }
         Err(error) => return Err(error.into()),
     };
     Ok(Step::Finished(end))
-}
-
-/// Whether Deed was not there. Nothing is wrong then, and what is known is asked again.
-fn unanswered(error: &Error) -> bool {
-    let source = match error {
-        Error::Call(source)
-        | Error::ReportUndelivered { source, .. }
-        | Error::ObservationUndelivered { source, .. } => source,
-        _ => return false,
-    };
-    matches!(source, CallError::Unanswered { .. })
 }
 
 /// One send, and what is honestly known after it.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use deed_client::{Lookup, Observation, Receipt};
+use deed_client::{CallError, Error, Lookup, Observation, Receipt};
 
 use crate::receiver::{
     Applied, Call, EffectRequest, FencingToken, JobStatus, LookupAnswer, LookupRequest, ReceiverClient, Seen,
@@ -12,6 +12,17 @@ use crate::receiver::{
 
 /// A job that is under way is asked about again after this.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Whether Deed was not there. Nothing is wrong then, and what is known is asked again.
+pub fn unanswered(error: &Error) -> bool {
+    let source = match error {
+        Error::Call(source)
+        | Error::ReportUndelivered { source, .. }
+        | Error::ObservationUndelivered { source, .. } => source,
+        _ => return false,
+    };
+    matches!(source, CallError::Unanswered { .. })
+}
 
 /// One send, and what is honestly known after it.
 pub async fn send(client: &ReceiverClient, request: &EffectRequest) -> Receipt {

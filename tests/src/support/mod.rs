@@ -8,6 +8,7 @@ pub mod outside;
 pub mod process;
 pub mod proxy;
 pub mod server;
+pub mod standing;
 pub mod wire;
 pub mod work;
 
