@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod base;
 #[cfg(test)]
+mod decisions;
+#[cfg(test)]
 mod fields;
 #[cfg(test)]
 mod honest;

@@ -1,7 +1,9 @@
 //! The decision table: every state with every call. Expected states are those of the protocol's page.
 
+mod decisions;
+
 use deed_core::action::{GrantKind, State};
-use deed_core::command::{Decision, Resolution};
+use deed_core::command::Resolution;
 use deed_core::contract::{ApprovalNeed, Terms};
 use deed_core::evidence::{Observation, Receipt, Seen, Verdict};
 use deed_core::id::Token;
@@ -332,95 +334,4 @@ fn failure_of_the_live_holders_own_attempt_ends_its_lease() {
     w.observe(failed_attempt(1));
     assert_eq!(w.renew(W1, token).waits(WaitReason::Backoff), 1.0);
     assert!(w.at(QUIET + 1.0).claim_begun(W2).lets_execute());
-}
-
-#[test]
-fn every_decision_is_allowed_and_refused_where_the_protocol_says() {
-    use State::{
-        Abandoned, Accepted, AwaitingApproval, Confirmed, NotFound, Partial, Planned, Rejected, Sent, Unknown,
-    };
-    let compensated = Resolution::Compensated {
-        by: key("order-1-refund").action_id,
-    };
-    let table: [(Decision, &[(State, State)]); 8] = [
-        (approve(), &[(AwaitingApproval, Planned)]),
-        (Decision::Deny, &[(AwaitingApproval, Rejected)]),
-        (
-            resolve(Resolution::Confirmed { external_id: None }),
-            &[
-                (AwaitingApproval, Confirmed),
-                (Planned, Confirmed),
-                (Sent, Confirmed),
-                (Accepted, Confirmed),
-                (Partial, Confirmed),
-                (Unknown, Confirmed),
-                (NotFound, Confirmed),
-                (Rejected, Confirmed),
-                (Abandoned, Confirmed),
-            ],
-        ),
-        (
-            resolve(Resolution::Absent),
-            &[(Accepted, NotFound), (Partial, NotFound), (Unknown, NotFound)],
-        ),
-        (
-            resolve(Resolution::Rejected),
-            &[
-                (AwaitingApproval, Rejected),
-                (Planned, Rejected),
-                (Sent, Rejected),
-                (Accepted, Rejected),
-                (Partial, Rejected),
-                (Unknown, Rejected),
-                (NotFound, Rejected),
-            ],
-        ),
-        (
-            resolve(Resolution::Abandoned),
-            &[
-                (AwaitingApproval, Abandoned),
-                (Planned, Abandoned),
-                (Sent, Abandoned),
-                (Accepted, Abandoned),
-                (Partial, Abandoned),
-                (Unknown, Abandoned),
-                (NotFound, Abandoned),
-            ],
-        ),
-        (
-            resolve(compensated),
-            &[
-                (AwaitingApproval, Abandoned),
-                (Planned, Abandoned),
-                (Accepted, Abandoned),
-                (Partial, Abandoned),
-                (Unknown, Abandoned),
-                (NotFound, Abandoned),
-            ],
-        ),
-        // An abandoned action keeps its undisproved attempt.
-        (
-            reopen(),
-            &[(Partial, Unknown), (Rejected, Planned), (Abandoned, Unknown)],
-        ),
-    ];
-    for (decision, allowed) in table {
-        for state in State::ALL {
-            let (mut w, _) = in_state(state);
-            let before = w.action().token;
-            let told = w.decide(decision.clone());
-            let expected = allowed.iter().find(|(from, _)| *from == state).map(|(_, to)| *to);
-            assert_eq!(
-                told.0.is_ok(),
-                expected.is_some(),
-                "{state:?} and {decision:?}: {told:?}"
-            );
-            assert_eq!(w.state(), expected.unwrap_or(state), "{state:?} and {decision:?}");
-            assert_eq!(
-                w.action().token > before,
-                expected.is_some(),
-                "a decision moves the token"
-            );
-        }
-    }
 }

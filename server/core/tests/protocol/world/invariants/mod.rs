@@ -2,11 +2,12 @@
 //! what can be computed again is computed again here.
 
 mod effect;
+mod lease;
 
 use std::collections::BTreeMap;
 
 use deed_core::Protocol;
-use deed_core::action::{Action, Flag, Grant, State};
+use deed_core::action::{Action, Flag, State};
 use deed_core::command::{Ask, Command, Decision, Resolution};
 use deed_core::contract::{Deduplication, EffectClass, OnPartial};
 use deed_core::event::{Event, What};
@@ -15,8 +16,8 @@ use deed_core::id::{ActionKey, RequestId, Token};
 use deed_core::judgement::{Judgement, Remembered};
 use deed_core::reply::{NextStep, Reply};
 use deed_core::time::Timestamp;
-
 use effect::{absence, begins, finality, states};
+use lease::{leases, tokens};
 
 /// One step as it was judged.
 pub struct Arrival<'a> {
@@ -164,87 +165,6 @@ fn versions_and_sequences(arrival: &Arrival<'_>, after: &Action) {
     }
     let last = events.last().map_or(sequence, |event| event.sequence);
     assert_eq!(after.sequence, last);
-}
-
-fn tokens(arrival: &Arrival<'_>, after: &Action, history: &[Event]) {
-    let before = arrival.before.map_or(Token::new(1), |before| Some(before.token));
-    assert!(Some(after.token) >= before, "tokens only grow");
-    let granted = arrival
-        .judgement
-        .events
-        .iter()
-        .filter(|event| matches!(event.what, What::Granted { .. }));
-    for event in granted {
-        let token = event.token.expect("a grant has a token");
-        assert!(
-            arrival.before.is_none_or(|before| token > before.token),
-            "a grant outgrows all tokens"
-        );
-        assert_eq!(token, after.token);
-        assert!(
-            history.iter().all(|past| past.token != Some(token)),
-            "one grant, one token"
-        );
-    }
-    let decided = matches!(
-        arrival.command.ask,
-        Ask::Decide {
-            decision: Decision::Approve { .. }
-                | Decision::Deny
-                | Decision::Resolve { .. }
-                | Decision::Reopen { .. },
-            ..
-        }
-    );
-    if decided && arrival.remembered.request.is_none() {
-        assert!(
-            arrival.before.is_some_and(|before| after.token > before.token),
-            "a decision moves the token"
-        );
-        assert!(
-            after.live_grant(arrival.now).is_none(),
-            "a decision takes the lease"
-        );
-    }
-}
-
-fn leases(arrival: &Arrival<'_>, after: &Action) {
-    let now = arrival.now;
-    let Some(before) = arrival.before else { return };
-    let ended = |held: &&Grant| {
-        after
-            .live_grant(now)
-            .is_none_or(|grant| grant.token != held.token)
-    };
-    if let Some(held) = before.live_grant(now).filter(ended) {
-        let over = arrival.judgement.events.iter().any(|event| {
-            let ends = matches!(
-                event.what,
-                What::Fenced { .. } | What::Released { .. } | What::Reported { .. } | What::Observed { .. }
-            );
-            ends && event.token == Some(held.token)
-        });
-        assert!(over, "a live lease ends by its holder, or fenced in writing");
-    }
-    if let (Some(old), Some(new)) = (&before.grant, &after.grant)
-        && old.token == new.token
-    {
-        assert!(new.expires_at >= old.expires_at, "a lease is never shortened");
-        assert!(!new.live(now) || old.live(now), "a lapsed lease is never revived");
-        let lapses = old.ended.is_none() && !old.live(now);
-        let lapsed =
-            |event: &Event| matches!(event.what, What::Lapsed { .. }) && event.token == Some(old.token);
-        assert_eq!(
-            arrival.judgement.events.iter().any(lapsed),
-            lapses,
-            "a lapse is written down once"
-        );
-        assert!(new.begun_at.is_none() || old.begun_at.is_none() || new.begun_at == old.begun_at);
-    }
-    if let Some(grant) = after.live_grant(now) {
-        assert!(grant.expires_at <= grant.hold_until, "renewals end at max_hold");
-        assert!(grant.hold_until <= grant.granted_at.plus(after.spec.contract.max_hold));
-    }
 }
 
 fn traces(arrival: &Arrival<'_>, history: &[Event]) {
