@@ -55,8 +55,8 @@ pub struct Judgement {
     pub events: Vec<Event>,
     /// An external id that from now on proves this action.
     pub registers: Option<ExternalId>,
-    /// The reply hands out a grant that was read, not written: it may not be replicated yet, so the store must commit
-    /// something synchronously first.
+    /// The reply repeats what was read, not written: a grant, or that evidence or a decision has been taken. It may not be
+    /// replicated yet, so the store must commit something synchronously first.
     pub reads_back: bool,
     /// The other action that names the same effect; it is to be flagged.
     pub contests: Option<(ActionKey, ExternalId)>,

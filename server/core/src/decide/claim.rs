@@ -33,14 +33,15 @@ impl Case<'_> {
         if past.fingerprint != self.request.fingerprint || past.caller != self.request.caller {
             return Err(Refusal::RequestIdReused);
         }
+        // SUBTLE: not only a grant: whoever hears the answer to evidence or to a decision stops repeating it, so what was
+        // read must not be lost with this primary (C4, C20).
+        self.reads_back = true;
         let same = self
             .action
             .live_grant(self.now)
             .filter(|grant| Some(grant.token) == past.granted);
         let Some(grant) = same else { return Ok(self.step()) };
-        let step = self.granted(grant, past.begun);
-        self.reads_back = true;
-        Ok(step)
+        Ok(self.granted(grant, past.begun))
     }
 
     /// Takes what is offered.

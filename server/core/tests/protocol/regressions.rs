@@ -316,3 +316,28 @@ fn regression_a_repeat_flags_the_other_action_that_a_dying_server_left_unflagged
     w.send(&report).blocked(BlockReason::Contradiction);
     assert!(w.action().flags.contradicted);
 }
+
+#[test]
+fn regression_evidence_is_acknowledged_to_a_repeat_only_after_a_commit_of_its_own() {
+    let mut w = World::new(serialized());
+    let token = w.sends(W1);
+    let ask = Ask::Report {
+        token,
+        receipt: completed("CH-7"),
+        then: Then::Nothing,
+        spec: None,
+    };
+    let report = w.command(W1, ask);
+    // Its commit is cut off while it waits for the standby; another replica reads it and answers the repeat.
+    w.send(&report).settled(State::Confirmed);
+    let row = &w.rows[&w.key];
+    let remembered = row.remembered(&report, &w.registry);
+    let again = w
+        .protocol
+        .decide(row.action.as_ref(), &remembered, &report, w.now);
+    assert!(again.next.is_none() && again.events.is_empty());
+    assert!(
+        again.reads_back,
+        "a worker that hears this answer drops its receipt, so the receipt must be safe"
+    );
+}
