@@ -26,4 +26,6 @@ mod table;
 #[cfg(test)]
 mod traps;
 #[cfg(test)]
+mod values;
+#[cfg(test)]
 mod world;
