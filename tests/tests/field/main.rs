@@ -7,6 +7,7 @@ mod clocks;
 mod evidence;
 mod faults;
 mod hostile;
+mod lifecycle;
 mod lost;
 mod owners;
 mod polite;

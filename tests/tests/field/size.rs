@@ -85,7 +85,7 @@ fn largest(action_id: &str) -> Work {
 #[tokio::test]
 async fn b46_a_list_of_the_largest_rows_comes_in_pages_bounded_in_bytes_with_every_row_once()
 -> anyhow::Result<()> {
-    const ROWS: i32 = 2_000;
+    const ROWS: i32 = 1_000;
     let stage = Field::start().await?;
     let mut worker = stage.worker(&"o".repeat(256))?;
     let template = largest(&"a".repeat(512));
