@@ -14,8 +14,7 @@ fn scope() -> Scope {
         scale: Scale::QUICK,
         levels: vec![Level::High],
         seeds: 6,
-        workers: vec![3],
-        worker_seeds: 2,
+        workers: vec![(3, 2)],
         late_commits: vec![(Keys::Ignored, Lateness::InWindow)],
         late_seeds: 2,
     }

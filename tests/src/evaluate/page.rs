@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::choices;
 use super::rows;
-use super::run::{FIRST_SEED, Results, WORKERS_LEVEL};
+use super::run::{FIRST_SEED, Results, Scope, WORKERS_LEVEL};
 use super::setting::{Arm, Cell, Keys, Lateness, Level, Trouble};
 use super::tally::Tally;
 use super::task::Task;
@@ -101,7 +101,7 @@ pub fn page(results: &Results, command: &str, plot: &str) -> anyhow::Result<Stri
          retries. Here a scripted agent does the same two tasks against a real HTTP receiver: with blind retry, with such a \
          wrapper, and with Deed (a real server on a private Postgres, the real client). The column *reported* quotes the \
          paper, as far as public readings of it agree; everything else was measured by the command above.\n\n\
-         Seeds {FIRST_SEED} to {}: {} episodes in each cell of the first two tables, {} with several workers, {} with late \
+         Seeds {FIRST_SEED} to {}: {} episodes in each cell of the first two tables; {} with several workers, {} with late \
          commits. Brackets are 95 % intervals (Wilson). *Added* is the median time beyond that of a blind agent to which \
          nothing happens. A debug build on a machine that may do other work: compare times with each other, not with \
          yours.\n\n\
@@ -109,7 +109,7 @@ pub fn page(results: &Results, command: &str, plot: &str) -> anyhow::Result<Stri
          ## The four faults\n",
         FIRST_SEED + scope.seeds.saturating_sub(1),
         scope.seeds,
-        scope.worker_seeds,
+        worker_seeds(scope),
         scope.late_seeds,
     );
     page.push_str(&tables(results)?);
@@ -130,6 +130,18 @@ pub fn page(results: &Results, command: &str, plot: &str) -> anyhow::Result<Stri
          no fault struck them.\n",
     )?;
     Ok(page)
+}
+
+/// As people say it: 25, or 10 to 25.
+fn worker_seeds(scope: &Scope) -> String {
+    let seeds = || scope.workers.iter().map(|(_, seeds)| *seeds);
+    match (
+        seeds().min().unwrap_or_default(),
+        seeds().max().unwrap_or_default(),
+    ) {
+        (least, most) if least == most => most.to_string(),
+        (least, most) => format!("{least} to {most}"),
+    }
 }
 
 /// Timeouts without a fault, and all sends, where that can be told.
@@ -162,32 +174,41 @@ fn explained(results: &Results) -> anyhow::Result<String> {
             rows::percent(tally.duplicated)
         )?;
     }
-    for (cell, tally) in broken {
+    if !broken.is_empty() {
+        let shares = broken.iter();
+        let shares = shares
+            .map(|(cell, tally)| format!("{} in `{}`", rows::percent(tally.duplicated), cell.task.name()));
         writeln!(
             text,
-            "\n**Duplicates, {}: {}.** The commits come after the settle window that the contract declares. Deed looks when \
-             that window is over, sees nothing, believes it and allows the retry; then the first effect arrives after all. \
-             This is the one premise of `SERIALIZED`, and no service can replace it: the remedy is a settle window that is \
-             true, or a receiver that honours keys (the same lateness doubles nothing there).",
-            cell.task.name(),
-            rows::percent(tally.duplicated)
+            "\n**Duplicates are {} where commits come beyond the settle window and keys are ignored.** Deed looks when the \
+             declared window is over, sees nothing, believes it and allows the retry; then the first effect arrives after \
+             all. This is the one premise of `SERIALIZED`, and no service can replace it: the remedy is a settle window that \
+             is true, or a receiver that honours keys (the same lateness doubles nothing there).",
+            shares.collect::<Vec<_>>().join(" and ")
         )?;
     }
-    let mut reasons: BTreeMap<(bool, &str), u32> = BTreeMap::new();
+    let mut reasons: BTreeMap<(bool, &str), BTreeMap<&str, u32>> = BTreeMap::new();
     for (cell, tally) in of_deed(results) {
-        for (why, count) in &tally.why_undecided {
-            *reasons.entry((too_late(cell), why)).or_default() += count;
+        for ((tool, why), count) in &tally.why_undecided {
+            *reasons
+                .entry((too_late(cell), why))
+                .or_default()
+                .entry(tool)
+                .or_default() += count;
         }
     }
-    for ((too_late, why), count) in reasons {
+    for ((too_late, why), tools) in reasons {
+        let count: u32 = tools.values().sum();
+        let tools = tools.iter().map(|(tool, count)| format!("`{tool}` {count}"));
+        let tools = tools.collect::<Vec<_>>().join(", ");
         let episodes = if too_late {
-            "with commits beyond the settle window"
+            " with commits beyond the settle window"
         } else {
-            "elsewhere"
+            ""
         };
         writeln!(
             text,
-            "\n**Undecided, `{why}`: {count} episode(s) {episodes}.** {}",
+            "\n**Undecided, `{why}`: {count} episode(s){episodes}** ({tools}). {}",
             meaning(too_late, why)
         )?;
     }
@@ -214,8 +235,9 @@ fn meaning(too_late: bool, why: &str) -> &'static str {
              and the other was lost. More attempts in the contract would go on by themselves."
         }
         (_, "PARTIAL") => {
-            "One part of a step that cannot be taken back is there, the other is not. The contract of an irreversible tool \
-             stops then: whether to send the rest is a person's decision. The wrapper sends it."
+            "One part of the step is there, the other is not. The contract of a step that cannot be taken back stops then: \
+             whether to send the rest is a person's decision (the wrapper just sends it). A step that can be taken back is \
+             completed, unless both of its sends were used up before."
         }
         (_, "CONTRADICTION") => "Evidence contradicts itself, and Deed does not choose between the two.",
         (_, _) => "The action says why, and a person is needed.",

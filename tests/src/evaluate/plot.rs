@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use plotters::backend::SVGBackend;
-use plotters::chart::{ChartBuilder, SeriesLabelPosition};
+use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Circle, Cross, PathElement};
-use plotters::style::{BLACK, Color, IntoFont, RGBColor, ShapeStyle, WHITE};
+use plotters::element::{Circle, Cross, PathElement, Text};
+use plotters::style::{BLACK, IntoFont, RGBColor, ShapeStyle, WHITE};
 
 use super::interval::Share;
 use super::published;
@@ -17,6 +17,9 @@ use super::tally::Tally;
 use super::task::Task;
 
 const SIZE: (u32, u32) = (1_000, 1_500);
+
+/// The legend's height: one for all panels, so that it covers no point.
+const HEAD: u32 = 34;
 
 /// Arms stand beside each other, this far apart.
 const APART: f64 = 0.18;
@@ -49,7 +52,9 @@ pub fn svg(results: &Results) -> anyhow::Result<String> {
 fn draw(results: &Results, text: &mut String) -> anyhow::Result<()> {
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE).map_err(shown)?;
-    let rows = root.split_evenly((5, Task::ALL.len()));
+    let (head, body) = root.split_vertically(HEAD);
+    legend(&head)?;
+    let rows = body.split_evenly((5, Task::ALL.len()));
     let mut areas = rows.iter();
     for measure in [
         Measure::Duplicates,
@@ -78,7 +83,7 @@ enum Measure {
 impl Measure {
     fn name(self) -> &'static str {
         match self {
-            Self::Duplicates => "duplicates (x: reported)",
+            Self::Duplicates => "duplicates",
             Self::Success => "task success",
             Self::Undecided => "left undecided",
             Self::Added => "added latency, median",
@@ -130,7 +135,7 @@ fn by_workers(results: &Results, task: Task) -> anyhow::Result<Panel> {
     let mut arms = Vec::new();
     for arm in Arm::ALL {
         let mut points = Vec::new();
-        for (x, &workers) in (0_u32..).zip(&results.scope.workers) {
+        for (x, &(workers, _)) in (0_u32..).zip(&results.scope.workers) {
             let tally = results.tally(&workers_cell(task, workers, arm))?;
             points.push(share(place(x, arm), tally.duplicated));
         }
@@ -138,7 +143,12 @@ fn by_workers(results: &Results, task: Task) -> anyhow::Result<Panel> {
     }
     Ok(Panel {
         title: format!("{}: duplicates by workers", task.name()),
-        ticks: results.scope.workers.iter().map(usize::to_string).collect(),
+        ticks: results
+            .scope
+            .workers
+            .iter()
+            .map(|(workers, _)| workers.to_string())
+            .collect(),
         unit: "%",
         top: 100.0,
         arms,
@@ -202,24 +212,29 @@ fn panel(area: &Area<'_>, panel: &Panel) -> anyhow::Result<()> {
         let circles = points
             .iter()
             .map(|point| Circle::new((point.x, point.y), 4, style.filled()));
-        chart
-            .draw_series(circles)
-            .map_err(shown)?
-            .label(arm.name())
-            .legend(move |(x, y)| Circle::new((x + 8, y), 4, style.filled()));
+        chart.draw_series(circles).map_err(shown)?;
     }
     let crosses = panel
         .reported
         .iter()
         .map(|(arm, x, y)| Cross::new((*x, *y), 4, colour(*arm)));
     chart.draw_series(crosses).map_err(shown)?;
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.2))
-        .draw()
-        .map_err(shown)
+    Ok(())
+}
+
+fn legend(area: &Area<'_>) -> anyhow::Result<()> {
+    let font = ("sans-serif", 15).into_font();
+    let middle = 17;
+    for (x, arm) in [(60, Arm::Blind), (210, Arm::Verify), (400, Arm::Deed)] {
+        let circle = Circle::new((x, middle), 5, ShapeStyle::from(colour(arm)).filled());
+        area.draw(&circle).map_err(shown)?;
+        let name = Text::new(arm.name(), (x + 12, middle - 7), font.clone());
+        area.draw(&name).map_err(shown)?;
+    }
+    let cross = Cross::new((500, middle), 5, BLACK);
+    area.draw(&cross).map_err(shown)?;
+    let name = Text::new("as reported by the paper", (512, middle - 7), font);
+    area.draw(&name).map_err(shown)
 }
 
 /// The name at a whole number, nothing between.

@@ -44,7 +44,7 @@ pub fn workers(results: &Results) -> anyhow::Result<String> {
         "| workers | arm | task | duplicates | parts repeated per task | success | undecided | median time |\n\
          | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
     );
-    for &workers in &results.scope.workers {
+    for &(workers, _) in &results.scope.workers {
         for task in Task::ALL {
             for arm in Arm::ALL {
                 let tally = results.tally(&workers_cell(task, workers, arm))?;

@@ -38,7 +38,8 @@ pub struct Scale {
     pub settle_window: Duration,
     /// A late commit that the settle window covers, after the timeout.
     pub commit_in_window: Duration,
-    /// A late commit that nobody was told of: beyond timeout, settle window and the retry after them.
+    /// A late commit that nobody was told of: beyond timeout, settle window and the retry after them, and seen by the
+    /// lookup after that retry.
     pub commit_beyond_window: Duration,
     /// Beyond the agent's own timeout, so that a timeout is an honest receipt and not a cut-off.
     pub send_timeout: Duration,
@@ -59,7 +60,7 @@ impl Scale {
         hidden: ms(2_400),
         settle_window: ms(4_000),
         commit_in_window: ms(2_400),
-        commit_beyond_window: ms(9_000),
+        commit_beyond_window: ms(7_000),
         send_timeout: ms(1_600),
         lease: ms(10_000),
     };
@@ -72,7 +73,7 @@ impl Scale {
         hidden: ms(900),
         settle_window: ms(1_500),
         commit_in_window: ms(900),
-        commit_beyond_window: ms(4_000),
+        commit_beyond_window: ms(2_700),
         send_timeout: ms(600),
         lease: ms(10_000),
     };

@@ -33,7 +33,8 @@ pub struct Tally {
     pub mistaken: Share,
     /// Parts that came about again, in all episodes.
     pub repeated_parts: usize,
-    pub why_undecided: BTreeMap<String, u32>,
+    /// By the step's tool and the reason.
+    pub why_undecided: BTreeMap<(&'static str, String), u32>,
     pub took: Vec<Duration>,
     pub sends: u64,
     /// Sends without an answer in time that no fault explains: the machine was busy.
@@ -75,7 +76,7 @@ impl Tally {
             .all(|(applied, step)| distinct(applied) == step.parts.len());
         let done = episode.ends.contains(&End::Done);
         let undecided = episode.ends.iter().find_map(|end| match end {
-            End::Undecided { why, .. } => Some(why),
+            End::Undecided { step, why } => task.steps().get(*step).map(|step| (step.tool, why.clone())),
             End::Done | End::Failed { .. } => None,
         });
         let mistaken = episode.ends.iter().any(|end| match end {
@@ -91,7 +92,7 @@ impl Tally {
         add(&mut self.mistaken, mistaken);
         self.repeated_parts += repeated;
         if let Some(why) = undecided.filter(|_| !done) {
-            *self.why_undecided.entry(why.clone()).or_default() += 1;
+            *self.why_undecided.entry(why).or_default() += 1;
         }
         self.took.push(episode.took);
     }
