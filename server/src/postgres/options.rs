@@ -25,7 +25,7 @@ pub(super) const SETTINGS: [(&str, &str); 10] = [
 pub enum Data {
     /// In this directory, made where it is missing; it survives the process.
     Kept(PathBuf),
-    /// In a new directory below this one; it goes with the [`Cluster`].
+    /// In a new directory below this one; it goes with the [`Cluster`](super::Cluster).
     Ephemeral(PathBuf),
 }
 
