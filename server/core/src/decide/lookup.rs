@@ -281,7 +281,6 @@ impl Case<'_> {
             }
             Verdict::NotFound if seen_true => Some("NOT_FOUND contradicts a fact that was seen true"),
             Verdict::Failed { .. } if seen_true => Some("FAILED contradicts a fact that was seen true"),
-            Verdict::Partial if all => Some("PARTIAL contradicts the facts, which all hold"),
             Verdict::Partial if !(declared.is_empty() || seen_false && declared.iter().any(holds)) => {
                 Some("PARTIAL needs a fact that was seen true and a fact that was seen false")
             }

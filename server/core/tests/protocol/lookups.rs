@@ -250,3 +250,16 @@ fn a_failure_with_a_fact_seen_true_is_refused() {
         }
     ));
 }
+
+#[test]
+fn a_lookup_granted_exactly_at_the_quiet_time_is_not_the_early_one() {
+    let (mut w, token) = looking();
+    // W1's late word moves the quiet time to 33, and the early lookup is still to be had.
+    let first = w.action().undisproved[0].token;
+    w.at(22.0).report(W1, first, unknown_ended());
+    assert_eq!(
+        w.verify(W2, token, unclear()).waits(WaitReason::VerifyBackoff),
+        1.0
+    );
+    w.at(23.0).claim(W2).verifies();
+}

@@ -58,6 +58,22 @@ fn a_token_is_believed_up_to_a_minute_ahead_of_the_database() {
 }
 
 #[test]
+fn a_token_that_a_decision_took_is_not_refused_as_never_issued() {
+    let mut w = World::new(serialized());
+    w.plan(W1);
+    let lost = Token::new(w.now.millis() + 60_000).unwrap();
+    w.report(W1, lost, not_sent());
+    w.decide(resolve(Resolution::Abandoned));
+    let decided = w.action().token;
+    assert_eq!(
+        decided.number(),
+        lost.number() + 1,
+        "beyond the reach of the clock"
+    );
+    w.report(W1, decided, not_sent()).settled(State::Abandoned);
+}
+
+#[test]
 fn nobody_speaks_under_anothers_grant() {
     let mut w = World::new(serialized());
     let first = w.sends(W1);
