@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use deed_client::{Deed, Observation, Receipt};
+use deed_proto::v1;
 use deed_tests::support::work::{NAMESPACE, TOOL, Told, Work};
 
 use crate::{Field, deduplicated, length, ms, serialized, within};
@@ -79,6 +80,12 @@ async fn b08_the_client_does_not_count_the_time_that_the_service_waited() -> any
     let (outcome, freed) = tokio::join!(performing, holder.let_go_after(ms(3_000)));
     freed?;
     ensure!(outcome?.confirmed());
+    // The grant that waited was used, not a second one in its place.
+    let events = field.worker("screen")?.screen().events(&work).await?;
+    let grants = events
+        .iter()
+        .filter(|event| event.kind() == v1::EventKind::Granted);
+    ensure!(grants.count() == 1, "{events:#?}");
     let (left, after) = left.lock().unwrap().context("nothing was executed")?;
     ensure!(after >= ms(3_000), "granted after {after:?}");
     ensure!(

@@ -14,13 +14,16 @@ use tonic::Code;
 use crate::refusals::{reason, retry_after};
 use crate::{Field, deduplicated, ms};
 
+/// More in a row than a command that breaks a constraint is tried.
+const FAILURES: u32 = 5;
+
 /// Makes the database fail writes about `faulty…` with this SQLSTATE: the first `count` of them, since a sequence does
 /// not roll back.
 async fn fail_writes(
     client: &tokio_postgres::Client,
     table: &str,
     sqlstate: &str,
-    count: u64,
+    count: u32,
 ) -> anyhow::Result<()> {
     let statement = format!(
         "DROP SEQUENCE IF EXISTS faults; CREATE SEQUENCE faults;
@@ -46,16 +49,16 @@ async fn b35_serialization_failures_and_deadlocks_are_absorbed_and_a_lasting_one
     let faulty = Work::new("faulty", &deduplicated());
     let screen = worker.screen();
     for sqlstate in ["40001", "40P01"] {
-        fail_writes(&client, "actions", sqlstate, 2).await?;
+        fail_writes(&client, "actions", sqlstate, FAILURES).await?;
         let work = Work::new(&format!("faulty-{sqlstate}"), &deduplicated());
         worker.claim_begun(&work).await?.execute()?;
         let raised: i64 = client
             .query_one("SELECT last_value FROM faults", &[])
             .await?
             .get(0);
-        ensure!(raised > 2, "nothing was raised");
+        ensure!(raised > i64::from(FAILURES), "nothing was raised");
 
-        fail_writes(&client, "actions", sqlstate, u64::from(u32::MAX)).await?;
+        fail_writes(&client, "actions", sqlstate, u32::MAX).await?;
         // A neighbour is not held up, nor failed with it.
         let neighbour = Work::fresh(&deduplicated());
         let (failed, sound) = tokio::join!(worker.claim(&faulty), worker.claim(&neighbour));
@@ -78,7 +81,7 @@ async fn b35_serialization_failures_and_deadlocks_are_absorbed_and_a_lasting_one
         screen.action(&faulty).await?.version,
         screen.events(&faulty).await?,
     );
-    fail_writes(&client, "events", "40001", u64::from(u32::MAX)).await?;
+    fail_writes(&client, "events", "40001", u32::MAX).await?;
     let receipt = deed_client::Receipt::completed("ch-1");
     let failed = worker.report(&faulty, token, &receipt).await;
     ensure!(failed.is_err_and(|status| status.code() == Code::Unavailable));

@@ -16,6 +16,9 @@ mod refusals;
 mod samples;
 mod shop;
 mod size;
+mod storm;
+mod sweeper;
+mod tenants;
 
 use std::time::Duration;
 

@@ -1,27 +1,14 @@
 //! Who owns an action, and who no longer does.
 
-use std::sync::Arc;
-
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use deed_client::{Observation, Receipt, seconds};
-use deed_core::Protocol;
-use deed_core::id::ActionKey;
 use deed_proto::v1;
 use deed_proto::v1::next_step::Kind;
 use deed_proto::v1::renew_result;
-use deed_server::committer::{self, Committer};
-use deed_server::store::{self, Connector, Reader, migrate};
-use deed_server::sweeper::{self, Upkeep};
-use deed_server::{grpc, service};
-use deed_tests::support::database;
-use deed_tests::support::work::{NAMESPACE, Told, Work, Worker};
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
-use tokio_util::sync::CancellationToken;
-use tonic::{Code, Status};
+use deed_tests::support::work::{Told, Work, Worker};
+use tonic::Code;
 
-use crate::refusals::reason;
-use crate::{Field, deduplicated, length, ms, serialized, within};
+use crate::{Field, length, ms, serialized, within};
 
 #[tokio::test]
 async fn b03_a_late_refusal_of_a_fenced_owner_is_kept_and_changes_nothing() -> anyhow::Result<()> {
@@ -55,7 +42,7 @@ async fn b03_a_late_refusal_of_a_fenced_owner_is_kept_and_changes_nothing() -> a
 }
 
 /// Waits until no lease is live.
-async fn lapse(worker: &Worker, work: &Work) -> anyhow::Result<()> {
+pub async fn lapse(worker: &Worker, work: &Work) -> anyhow::Result<()> {
     let screen = worker.screen();
     let lapsed = || async {
         let lease = screen.action(work).await?.lease;
@@ -85,209 +72,6 @@ async fn b04_a_late_renewal_and_a_late_begin_take_nothing_back() -> anyhow::Resu
     );
     ensure!(before == expiry(w2.screen().action(&work).await?) && before.is_some());
     ensure!(taken.fencing_token > stalled.fencing_token);
-    Ok(())
-}
-
-/// Lists like the server's own, and then waits: paused between the read and the writes.
-struct Paused {
-    reader: Reader,
-    listed: Arc<Notify>,
-    proceed: Arc<Semaphore>,
-}
-
-impl Upkeep for Paused {
-    async fn lapsed(&self, limit: u32) -> Result<Vec<ActionKey>, store::Error> {
-        let keys = self.reader.lapsed(limit).await?;
-        self.listed.notify_one();
-        if let Ok(permit) = self.proceed.acquire().await {
-            permit.forget();
-        }
-        Ok(keys)
-    }
-
-    async fn prepare_days(&self) -> Result<(), store::Error> {
-        self.reader.prepare_days().await
-    }
-}
-
-#[tokio::test]
-async fn b05_a_sweeper_that_was_paused_between_its_read_and_its_writes_changes_nothing() -> anyhow::Result<()>
-{
-    // A server without a sweeper, so that this one is the only one.
-    let database = database().await;
-    let store = store::Database::parse(&database.url)?;
-    migrate(&store).await?;
-    let reader = Reader::new(store.clone());
-    let connect = Arc::new(Connector::new(store));
-    let protocol = Protocol::default();
-    let committer = Arc::new(Committer::start(connect, protocol, committer::Options::default()));
-    let stop = CancellationToken::new();
-    let _stops = stop.clone().drop_guard();
-    let gate = Arc::new(service::Gate::new(Arc::clone(&committer)));
-    let edge = grpc::Edge::new(gate, Arc::new(reader.clone()), protocol, stop.clone());
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(grpc::serve(edge, listener, stop.clone()));
-
-    let (w1, w2) = (Worker::at(&url, "w1")?, Worker::at(&url, "w2")?);
-    let contract = serialized().lease(ms(1_500));
-    let completed = Work::new("completed", &contract);
-    let taken_over = Work::new("taken-over", &contract);
-    let unbegun = Work::new("unbegun", &contract);
-    let token = w1.claim_begun(&completed).await?.execute()?.fencing_token;
-    w1.claim_begun(&taken_over).await?.execute()?;
-    w1.claim(&unbegun).await?.execute()?;
-    for work in [&completed, &taken_over, &unbegun] {
-        lapse(&w2, work).await?;
-    }
-
-    let (listed, proceed) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-    let paused = Paused {
-        reader: reader.clone(),
-        listed: Arc::clone(&listed),
-        proceed: Arc::clone(&proceed),
-    };
-    ensure!(reader.lapsed(10).await?.len() >= 2, "nothing has lapsed");
-    tokio::spawn(sweeper::run(paused, committer, stop.clone()));
-    within("the sweeper's list", listed.notified()).await?;
-
-    w1.report(&completed, token, &Receipt::completed("ch-1"))
-        .await?
-        .settled()?;
-    w2.claim(&taken_over).await?.verify_effect()?;
-    w2.claim(&unbegun).await?.execute()?;
-    let screen = w2.screen();
-    let mut before = Vec::new();
-    for work in [&completed, &taken_over, &unbegun] {
-        before.push((still(screen.action(work).await?), screen.events(work).await?));
-    }
-
-    proceed.add_permits(1);
-    // The next list is read once every command of this sweep has been judged.
-    within("the sweep", listed.notified()).await?;
-    for (work, before) in [&completed, &taken_over, &unbegun].into_iter().zip(before) {
-        let after = (still(screen.action(work).await?), screen.events(work).await?);
-        ensure!(after == before, "{}: {before:?} {after:?}", work.id());
-    }
-    Ok(())
-}
-
-/// Without what changes by the mere passing of time.
-fn still(mut action: v1::Action) -> v1::Action {
-    action.next_step = None;
-    if let Some(lease) = &mut action.lease {
-        lease.left = None;
-    }
-    action
-}
-
-/// Nothing of the stored action is in it.
-fn discloses_nothing(refused: &Status) -> anyhow::Result<()> {
-    ensure!(
-        (refused.code(), reason(refused)?.as_str()) == (Code::AlreadyExists, "INPUT_MISMATCH"),
-        "{refused:?}"
-    );
-    let told = format!("{refused:?}");
-    for secret in ["ch-secret", "the stored result", "w1"] {
-        ensure!(!told.contains(secret), "{told}");
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn b16_another_input_or_tool_never_gets_an_answer_about_the_stored_action() -> anyhow::Result<()> {
-    let field = Field::start().await?;
-    let (w1, w2) = (field.worker("w1")?, field.worker("w2")?);
-    let work = Work::new("order-1", &deduplicated());
-    let others = [work.clone().with_input(1), work.clone().with_tool("refund_card")];
-    let token = w1.claim_begun(&work).await?.execute()?.fencing_token;
-    for other in &others {
-        discloses_nothing(&w2.claim(other).await.err().context("held")?)?;
-    }
-    let receipt = Receipt::completed("ch-secret").with_result("the stored result");
-    w1.report(&work, token, &receipt).await?.settled()?;
-    for other in &others {
-        discloses_nothing(&w2.claim(other).await.err().context("settled")?)?;
-        discloses_nothing(&w2.plan(other).await.err().context("planned")?)?;
-    }
-    ensure!(w2.claim(&work).await?.settled()?.external_id == "ch-secret");
-    Ok(())
-}
-
-#[tokio::test]
-async fn b16_of_two_first_claims_with_different_inputs_at_one_instant_exactly_one_is_granted()
--> anyhow::Result<()> {
-    let field = Field::with_servers(2).await?;
-    let w1 = Worker::at(&field.servers[0].url(), "w1")?;
-    let w2 = Worker::at(&field.servers[1].url(), "w2")?;
-    let contract = deduplicated();
-    for round in 0..100 {
-        let work = Work::new(&format!("round-{round}"), &contract);
-        let other = match round % 2 {
-            0 => work.clone().with_input(1),
-            _ => work.clone().with_tool("refund_card"),
-        };
-        let refused = match tokio::join!(w1.claim(&work), w2.claim(&other)) {
-            (Ok(granted), Err(refused)) | (Err(refused), Ok(granted)) => {
-                granted.execute()?;
-                refused
-            }
-            both => anyhow::bail!("round {round}: {both:?}"),
-        };
-        discloses_nothing(&refused)?;
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn b20_one_action_id_in_two_namespaces_is_two_actions_that_see_nothing_of_each_other()
--> anyhow::Result<()> {
-    let field = Field::start().await?;
-    let worker = field.worker("w1")?;
-    let contract = deduplicated();
-    let east = Work::new("order-1", &contract).in_namespace("east");
-    let west = Work::new("order-1", &contract).in_namespace("west").with_input(1);
-    let granted = worker.claim_begun(&east).await?.execute()?;
-    let other = worker.claim_begun(&west).await?.execute()?;
-    ensure!(granted.outward_key != other.outward_key);
-
-    // One external id proves one action *of a namespace*.
-    let receipt = Receipt::completed("ch-1").with_result("east's");
-    worker
-        .report(&east, granted.fencing_token, &receipt)
-        .await?
-        .settled()?;
-    let screen = worker.screen();
-    ensure!(screen.action(&west).await?.state() == v1::State::Sent);
-    ensure!(
-        screen
-            .events(&west)
-            .await?
-            .iter()
-            .all(|event| event.detail.is_none())
-    );
-    let receipt = Receipt::completed("ch-1").with_result("west's");
-    let settled = worker
-        .report(&west, other.fencing_token, &receipt)
-        .await?
-        .settled()?;
-    ensure!(settled.result.as_deref() == Some(b"west's".as_slice()));
-
-    let of_east = v1::ListActionsRequest {
-        namespace: "east".to_owned(),
-        ..v1::ListActionsRequest::default()
-    };
-    let listed = screen.ledger().list_actions(of_east).await?.into_inner().actions;
-    ensure!(listed.len() == 1 && listed[0].key == Some(east.key.clone()));
-    // A witness of one namespace finds nothing of the other's by external id, nor anybody in a third one.
-    let forged = v1::observe_request::External {
-        namespace: NAMESPACE.to_owned(),
-        tool: east.specification.tool.clone(),
-        external_id: "ch-1".to_owned(),
-    };
-    let target = v1::observe_request::Target::External(forged);
-    let refused = worker.observe_at(target, &Observation::confirmed("ch-1")).await;
-    ensure!(refused.is_err_and(|status| status.code() == Code::NotFound));
     Ok(())
 }
 

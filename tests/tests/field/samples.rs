@@ -2,7 +2,7 @@
 
 use deed_client::{Contract, Observation, Receipt, hours, seconds};
 use deed_proto::v1;
-use deed_tests::support::work::{Work, request_id};
+use deed_tests::support::work::{Told, Work, Worker, request_id};
 use prost::Message;
 
 /// One call: its method, its message's name, and valid samples that between them reach every field.
@@ -166,6 +166,14 @@ pub fn calls(work: &Work, fencing_token: u64, version: u64) -> Vec<Call> {
     calls.extend(reads(work));
     calls.extend(decisions(work, version));
     calls
+}
+
+/// Every sample of every call, about an action whose execution has begun.
+pub async fn begun(worker: &Worker, id: &str) -> anyhow::Result<Vec<Call>> {
+    let work = work(id);
+    let token = worker.claim_begun(&work).await?.execute()?.fencing_token;
+    let version = worker.screen().action(&work).await?.version;
+    Ok(calls(&work, token, version))
 }
 
 fn reads(work: &Work) -> Vec<Call> {
