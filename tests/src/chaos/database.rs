@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::time::timeout;
 
-use crate::support::proxy::Proxy;
+use crate::support::proxy::{Proxy, Weather};
 use crate::support::psql;
 
 /// What a busy machine needs for any step here.
@@ -113,11 +113,6 @@ impl Database {
         Ok(self.nodes[self.primary].cluster()?.url(NAME))
     }
 
-    /// What the standby streams through.
-    pub fn stream(&self) -> &[Proxy] {
-        std::slice::from_ref(&self.nodes[self.primary].stream)
-    }
-
     /// Ends sessions of the servers, each with the chance of one half; says how many.
     pub async fn terminate(&self) -> anyhow::Result<i64> {
         let client = psql(&self.url()?).await?;
@@ -135,9 +130,14 @@ impl Database {
         Ok(())
     }
 
-    /// The primary's machine dies, and the standby is promoted.
-    pub async fn fail_over(&mut self) -> anyhow::Result<()> {
+    /// The primary's machine dies, and the standby is promoted. For `silence` before it, the standby hears nothing of the
+    /// primary any more: what is committed then is on the primary alone, and whoever was told of it was told too much.
+    pub async fn fail_over(&mut self, silence: Duration) -> anyhow::Result<()> {
         let lost = &mut self.nodes[self.primary];
+        if !silence.is_zero() {
+            lost.stream.weather(Weather::BlackHole);
+            tokio::time::sleep(silence).await;
+        }
         let pid = lost.pid()?;
         let children = children(pid);
         kill(pid, Signal::SIGKILL)?;
@@ -147,8 +147,9 @@ impl Database {
             let _gone = kill(child, Signal::SIGKILL);
         }
         lost.cluster.take().context("this node is down")?.stop().await?;
+        lost.stream.weather_for_present(Weather::Cut);
+        lost.stream.weather_for_new(Weather::Fair);
         self.primary = 1 - self.primary;
-        // Connections of the standby to the lost primary are over.
         let client = psql(&self.url()?).await?;
         let promoted: bool = client.query_one("SELECT pg_promote(true, 60)", &[]).await?.get(0);
         ensure!(promoted, "the standby was not promoted");

@@ -30,7 +30,8 @@ pub const SETTLE_WINDOW: Duration = Duration::from_millis(1_200);
 /// The servers' `--max-clock-step`. All clocks here are one, so a small one will do.
 pub const CLOCK_STEP: Duration = Duration::from_millis(250);
 
-const LATE: Duration = Duration::from_millis(250);
+/// Beyond [`ANSWER_TIMEOUT`], so that a late effect is always a lost answer too, and a lookup right after it sees nothing.
+const LATE: Duration = Duration::from_millis(500);
 const HIDDEN: Duration = Duration::from_millis(250);
 
 /// What a receiver needs when nothing goes wrong: long enough for a kill to come in between.
@@ -79,8 +80,8 @@ impl Conduct {
                 rate_limit: 0.03,
                 drop_before: 0.03,
                 drop_answer: 0.06,
-                apply_late: 0.05,
-                hide: 0.05,
+                apply_late: 0.06,
+                hide: 0.1,
                 lookup_drop: 0.03,
                 ..Odds::default()
             },
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn what_is_late_hidden_and_slow_is_seen_well_before_absence_is_believed() {
         assert!(LATE + HIDDEN + SLOWEST * 2 < SETTLE_WINDOW);
-        assert!(ANSWER_TIMEOUT < SEND_TIMEOUT && SEND_TIMEOUT < LEASE);
+        assert!(ANSWER_TIMEOUT < LATE && ANSWER_TIMEOUT < SEND_TIMEOUT && SEND_TIMEOUT < LEASE);
     }
 
     #[test]

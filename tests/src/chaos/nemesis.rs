@@ -16,7 +16,7 @@ use super::database::Database;
 use super::fleet::LEASE;
 use super::log::now_ms;
 use super::network::{Link, SLOWEST, cut, trouble};
-use super::plan::{PATIENCE, Wishes};
+use super::plan::{LEAST_PATIENCE, PATIENCE, Wishes};
 use super::post::{Blow, Post};
 use crate::support::proxy::Weather;
 
@@ -28,6 +28,10 @@ const NETWORK_PAUSE: Duration = Duration::from_millis(900);
 
 /// Between two blows of the hand that strikes the database: most of its time goes into the blows themselves.
 const DATABASE_PAUSE: Duration = Duration::from_millis(400);
+
+/// How long the standby hears nothing before the primary dies, at most: long enough for repeats of calls whose commit
+/// waits, and shorter than what makes either side give the other up.
+const SILENCE: Duration = Duration::from_millis(1_500);
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,11 +145,11 @@ impl Clock {
         }
     }
 
-    /// After the wished length, once every kind was injected often enough; after a multiple of it in any case.
+    /// After the wished length, once every kind was injected often enough; after a multiple of it and a minute in any case.
     fn over(&self, done: &Done) -> bool {
         let passed = self.start.elapsed();
         let enough = done.fewest() >= self.wishes.floor();
-        passed >= self.wishes.length && (enough || passed >= self.wishes.length * PATIENCE)
+        passed >= self.wishes.length && (enough || passed >= self.wishes.length * PATIENCE + LEAST_PATIENCE)
     }
 }
 
@@ -236,11 +240,17 @@ pub async fn strike_database(clock: Clock, database: &mut Database, done: &Done)
             return Ok(());
         };
         let length = between(&mut chance, DATABASE_PAUSE / 2, DATABASE_PAUSE * 3 / 2);
+        // Every other time, so that the standby is also met in the middle of its work.
+        let silence = if chance.random() {
+            between(&mut chance, SILENCE / 3, SILENCE)
+        } else {
+            Duration::ZERO
+        };
         done.lock().database.push((now_ms(), fault));
         match fault {
             Fault::PostgresRestarted => database.restart().await?,
             Fault::PrimaryKilled => {
-                database.fail_over().await?;
+                database.fail_over(silence).await?;
                 database.follow().await?;
                 database.whole().await?;
             }

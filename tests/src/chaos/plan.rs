@@ -22,8 +22,11 @@ pub const FULL: Duration = Duration::from_secs(60);
 pub const FLOOR: usize = 10;
 
 /// On a slow machine a failover takes long. The storm goes on until every kind has been injected often enough, but not
-/// for longer than this many times the length that was asked for.
+/// for longer than this many times the length that was asked for,
 pub const PATIENCE: u32 = 4;
+
+/// and this much, without which a short run could not wait for a single one.
+pub const LEAST_PATIENCE: Duration = Duration::from_secs(60);
 
 /// After the storm, what is open has this long to be decided: some leases, quiet times and backoffs.
 pub const CALM: Duration = Duration::from_secs(60);

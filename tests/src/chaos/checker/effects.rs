@@ -5,6 +5,9 @@ use super::super::fleet::{CLOCK_STEP, Fleet, SEND_TIMEOUT, SETTLE_WINDOW};
 use super::super::record::{Effect, Event, Record};
 use super::{Attempt, Tally, attempts};
 
+/// What a failure says of a duplicate.
+pub const DOUBLED: &str = "was doubled";
+
 /// Counts the effects of one action.
 pub fn count(record: &Record, fleet: Fleet, action: &str, tally: &mut Tally, failures: &mut Vec<String>) {
     let effects = record.effects.get(action).map(Vec::as_slice).unwrap_or_default();
@@ -29,7 +32,7 @@ pub fn count(record: &Record, fleet: Fleet, action: &str, tally: &mut Tally, fai
             tally.excused += 1;
         } else {
             failures.push(format!(
-                "{action} was doubled: {} effects, under tokens {:?}; {}",
+                "{action} {DOUBLED}: {} effects, under tokens {:?}; {}",
                 effects.len(),
                 effects.iter().map(|effect| effect.token).collect::<Vec<_>>(),
                 told(record.events(action)),

@@ -67,6 +67,10 @@ pub fn check(record: &Record, floor: usize) -> Verdict {
     }
     evidence::check_logs(record, &mut verdict);
     worth::check(record, floor, &mut verdict);
+    // What people look for first; only so many are shown.
+    verdict
+        .failures
+        .sort_by_key(|failure| !failure.contains(effects::DOUBLED));
     verdict
 }
 
