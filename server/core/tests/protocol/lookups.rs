@@ -227,7 +227,7 @@ fn an_action_in_doubt_outlives_the_request_for_its_approval() {
     w.plan(W1);
     let lost = deed_core::id::Token::new(w.now.millis() + 30_000).unwrap();
     w.report(W1, lost, unknown());
-    assert_eq!(w.at(90_000.0).claim(W1).waits(WaitReason::Approval), 5.0);
+    assert_eq!(w.at(86_400.0).claim(W1).waits(WaitReason::Approval), 5.0);
     assert_eq!(w.state(), State::Unknown);
     w.decide(approve());
     assert!(w.claim(W1).executes().resend);
