@@ -42,7 +42,8 @@ async fn b24_of_50_claims_of_one_owner_at_two_servers_one_is_granted_in_each_of_
     ];
     let contract = deduplicated();
     stream::iter((0..200).map(anyhow::Ok))
-        .try_for_each_concurrent(200, |round| {
+        // Two thousand calls in the air: more would reach their deadlines on a busy machine.
+        .try_for_each_concurrent(40, |round| {
             let (workers, contract) = (&workers, &contract);
             async move {
                 let work = Work::new(&format!("round-{round}"), contract);
