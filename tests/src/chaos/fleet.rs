@@ -23,7 +23,7 @@ pub const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
 /// and what the contract promises: a timeout is then an honest receipt and not a cut-off.
 pub const SEND_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A receiver is late by [`LATE`] and hides for [`HIDDEN`], and the network is slow by [`SLOWEST`](super::network::SLOWEST);
+/// A receiver is late by `LATE` and hides for `HIDDEN`, and the network is slow by `SLOWEST`;
 /// a busy machine gets the rest.
 pub const SETTLE_WINDOW: Duration = Duration::from_millis(1_200);
 
