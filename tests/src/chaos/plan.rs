@@ -29,7 +29,7 @@ pub const PATIENCE: u32 = 4;
 pub const LEAST_PATIENCE: Duration = Duration::from_secs(60);
 
 /// After the storm, what is open has this long to be decided: some leases, quiet times and backoffs.
-pub const CALM: Duration = Duration::from_secs(60);
+pub const CALM: Duration = Duration::from_secs(120);
 
 /// What one run is asked to do.
 #[derive(Clone, Copy, Debug)]
