@@ -4,14 +4,15 @@
 //!
 //! Owns the experiment: what the seed decides (`plan`), the fleets (`fleet`), the worker's own part (`worker`, `log`), the
 //! database and its standby (`database`), what keeps processes alive (`post`), the faults (`network`, `nemesis`), the
-//! order of events (`stage`), what is read afterwards (`record`, `history`), what must hold (`checker`) and the table
-//! (`report`).
+//! order of events (`stage`), what is read afterwards (`record`, `history`), what must hold (`checker`), what is said when
+//! the work does not end (`diagnosis`) and the table (`report`).
 //!
 //! The seed fixes what is struck, how, for how long and in which order, whom an action is offered to, and how receivers
 //! misbehave. It does not fix who wins a race: processes are real, and so is time.
 
 pub mod checker;
 pub mod database;
+pub mod diagnosis;
 pub mod fleet;
 pub mod history;
 pub mod log;

@@ -13,9 +13,10 @@ use anyhow::{Context, bail};
 use tokio::time::timeout;
 
 use super::database::{Database, free_port};
+use super::diagnosis;
 use super::fleet::{CLOCK_STEP, Conduct};
 use super::history;
-use super::log::{now_ms, read};
+use super::log::{Line, now_ms, read};
 use super::nemesis::{Clock, Done, strike_database, strike_network, strike_processes};
 use super::network::Network;
 use super::plan::{CALM, HEAD_START, PERIOD, SERVERS, WORKERS, Wishes};
@@ -80,13 +81,11 @@ impl Stage {
                     .context("a receiver does not show its ledger")?,
             );
         }
-        let database = self.database.as_ref().context("the database is gone")?;
         let server = addresses.first().context("there is no server")?;
-        let logs: anyhow::Result<Vec<_>> = (0..WORKERS).map(|number| read(&self.log(number))).collect();
         Ok(Record {
             effects: history::effects(ledgers),
-            logs: logs?,
-            history: history::history(&database.url()?).await?,
+            logs: self.logs()?,
+            history: history::history(&self.database()?.url()?).await?,
             actions: history::actions(format!("http://{server}")).await?,
             diary: done.diary(),
             fallen: self.fallen.lock().unwrap_or_else(PoisonError::into_inner).clone(),
@@ -187,8 +186,13 @@ impl Stage {
         })
     }
 
-    fn log(&self, number: usize) -> PathBuf {
-        self.directory.join(format!("worker-{}.jsonl", number + 1))
+    fn database(&self) -> anyhow::Result<&Database> {
+        self.database.as_ref().context("the database is gone")
+    }
+
+    fn logs(&self) -> anyhow::Result<Vec<Vec<Line>>> {
+        let path = |number: usize| self.directory.join(format!("worker-{}.jsonl", number + 1));
+        (0..WORKERS).map(|number| read(&path(number))).collect()
     }
 
     async fn storm(&mut self) -> anyhow::Result<Done> {
@@ -223,16 +227,17 @@ impl Stage {
             }
             anyhow::Ok(())
         };
-        if timeout(CALM, all)
-            .await
-            .map_err(anyhow::Error::from)
-            .flatten()
-            .is_err()
-        {
-            bail!(
-                "workers are still at work {} s after the storm; see worker-*.log and .jsonl",
-                CALM.as_secs()
-            );
+        match timeout(CALM, all).await {
+            Ok(ended) => ended?,
+            Err(_elapsed) => {
+                let mut what = diagnosis::open(&self.logs()?);
+                what.extend(diagnosis::database(&self.database()?.url()?).await?);
+                bail!(
+                    "workers are still at work {} s after the storm:\n{}",
+                    CALM.as_secs(),
+                    what.join("\n")
+                );
+            }
         }
         tokio::time::sleep(SETTLE).await;
         Ok(())
