@@ -10,11 +10,13 @@ BIN := $(or $(CARGO_TARGET_DIR),target)/debug
 SETUP := scripts/setup.sh
 step = @printf '\n== %s\n' "$(1)"
 
-.PHONY: help setup demo chaos evaluate evaluate-deep test check lint advisories mutants fmt
+.PHONY: help setup demo model model-deep chaos evaluate evaluate-deep test check lint advisories mutants fmt
 
 help:
 	@echo 'make demo        workers race, crash and lose answers over 500 invoices: first without Deed, then with it'
 	@echo 'make chaos       kills, pauses and cuts off servers, workers and Postgres under load; ends with one table'
+	@echo 'make model       explores small worlds of the protocol whole, with each rule and without; ends with one table'
+	@echo 'make model-deep  the same worlds, larger: takes as long as it takes'
 	@echo 'make test        all tests, against a Postgres that they start themselves'
 	@echo 'make check       formatting, lints, docs, licences and all tests: what CI runs'
 	@echo 'make evaluate    the published experiment: blind retry, verify-then-retry and Deed; writes docs/evaluation.md'
@@ -34,6 +36,14 @@ demo:
 	cargo build --workspace --bins
 	$(call step,demo)
 	$(BIN)/demo $(DEMO_ARGS)
+
+# MODEL_ARGS are the checker's options, e.g. make model MODEL_ARGS='--only C5 --ways'; --help lists them.
+model model-deep:
+	@$(SETUP) base
+	$(call step,build)
+	cargo build --package deed-model
+	$(call step,$@)
+	$(BIN)/model $(if $(filter %-deep,$@),--size deep) $(MODEL_ARGS)
 
 # EVALUATE_ARGS are the experiment's options; --help lists them.
 evaluate evaluate-deep:

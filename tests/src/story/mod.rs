@@ -18,7 +18,7 @@ mod served;
 mod told;
 
 pub use engine::{BASE, Engine};
-pub use memory::{Ledger, Memory};
+pub use memory::Memory;
 pub use parse::parse;
 pub use play::{Transcript, play};
 pub use script::Story;

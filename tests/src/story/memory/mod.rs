@@ -4,7 +4,6 @@
 //! the other action of a contested external id. It decides nothing.
 
 mod command;
-mod ledger;
 mod render;
 
 use deed_core::Protocol;
@@ -13,13 +12,13 @@ use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId};
 use deed_core::reply::{Refusal, Reply};
 use deed_core::text::{Owner, Principal};
 use deed_core::time::{Span, Timestamp};
+use deed_model::ledger::Ledger;
 use uuid::Uuid;
 
 use super::engine::{self, BASE, Call, Engine};
 use super::script::ActionScript;
 use super::told::Told;
 pub use command::digest;
-pub use ledger::Ledger;
 
 /// Everybody's principal: stories are played on loopback.
 const LOCAL: &str = "local";
