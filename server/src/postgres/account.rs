@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use nix::unistd::{Uid, User, geteuid};
 
@@ -66,6 +66,26 @@ impl Account {
             Self::Other(user) => chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))
                 .map_err(file("hand over to the account of Postgres", path)),
         }
+    }
+
+    /// Runs one of Postgres's own tools to its end, as the account, in a directory that the account may enter.
+    pub(super) async fn output(&self, mut command: Command, directory: &Path) -> Result<Output, Error> {
+        let program = PathBuf::from(command.get_program());
+        command
+            .current_dir(directory)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null());
+        self.apply(&mut command);
+        tokio::process::Command::from(command)
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(|source| Error::Spawn {
+                program,
+                account: self.name(),
+                directory: directory.to_owned(),
+                source,
+            })
     }
 
     /// Lets `command` run as the account.

@@ -12,7 +12,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
@@ -191,8 +191,7 @@ impl Directory {
         data: &Path,
         password: &Path,
     ) -> Result<(), Error> {
-        let program = binaries.initdb();
-        let mut command = Command::new(&program);
+        let mut command = Command::new(binaries.initdb());
         command
             .arg("--pgdata")
             .arg(data)
@@ -212,21 +211,7 @@ impl Directory {
             // Only the sync of what initdb itself wrote: nobody recovers a temporary directory after a power cut.
             command.arg("--no-sync");
         }
-        command
-            .current_dir(&self.path)
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null());
-        account.apply(&mut command);
-        let output = tokio::process::Command::from(command)
-            .kill_on_drop(true)
-            .output()
-            .await
-            .map_err(|source| Error::Spawn {
-                program,
-                account: account.name(),
-                directory: self.path.clone(),
-                source,
-            })?;
+        let output = account.output(command, &self.path).await?;
         if output.status.success() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use std::env;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use secrecy::ExposeSecret;
 
@@ -59,8 +59,7 @@ impl Cluster {
     }
 
     async fn copy(&self, binaries: &Binaries, account: &Account, into: &Path) -> Result<(), Error> {
-        let program = binaries.basebackup();
-        let mut command = Command::new(&program);
+        let mut command = Command::new(binaries.basebackup());
         command
             .args(["--host", "127.0.0.1", "--username", SUPERUSER, "--no-password"])
             .args(["--port", &self.port.to_string()])
@@ -71,22 +70,8 @@ impl Cluster {
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
             command.env_remove(name);
         }
-        command
-            .current_dir(self.directory.path())
-            .env("LC_ALL", "C")
-            .env("PGPASSWORD", self.password.expose_secret())
-            .stdin(Stdio::null());
-        account.apply(&mut command);
-        let output = tokio::process::Command::from(command)
-            .kill_on_drop(true)
-            .output()
-            .await
-            .map_err(|source| Error::Spawn {
-                program,
-                account: account.name(),
-                directory: self.directory.path().to_owned(),
-                source,
-            })?;
+        command.env("PGPASSWORD", self.password.expose_secret());
+        let output = account.output(command, self.directory.path()).await?;
         if output.status.success() {
             return Ok(());
         }
