@@ -7,12 +7,12 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use deed_client::{Contract, Deed, Observation, Outcome, Pending, Receipt, Retry};
+use deed_client::{Contract, Deed, Observation, Outcome, Pending, Retry};
 
 use super::invoice::{Invoice, TOOL};
 use super::plan::SEND_TIMEOUT;
 use super::said::{End, Finished};
-use crate::receiver::{Applied, Call, ReceiverClient, Seen};
+use crate::receiver::{Call, ReceiverClient, Seen};
 use crate::support::adapter;
 
 /// The namespace of the demo's actions.
@@ -122,7 +122,7 @@ async fn create(
         .perform(
             |_grant| {
                 acted.set(true);
-                send(receiver, invoice)
+                async move { adapter::send(receiver, &invoice.effect()).await }
             },
             |_lookup| {
                 acted.set(true);
@@ -146,27 +146,6 @@ async fn create(
         Err(error) => return Err(error.into()),
     };
     Ok(Step::Finished(end))
-}
-
-/// One send, and what is honestly known after it.
-async fn send(receiver: &ReceiverClient, invoice: &Invoice) -> Receipt {
-    match receiver.apply(&invoice.effect()).await {
-        Call::NotSent { reason } => Receipt::not_connected(reason),
-        // The call has returned: what was sent of it was sent by now.
-        Call::Unknown { detail, .. } => Receipt::unknown(detail).ended(),
-        Call::Answered(Applied::Done { external_id, .. }) => Receipt::completed(external_id),
-        Call::Answered(Applied::Accepted {
-            external_id,
-            retry_after,
-            ..
-        }) => Receipt::accepted(external_id, retry_after),
-        Call::Answered(Applied::NotNow {
-            retry_after, error, ..
-        }) => Receipt::not_applied(retry_after, error.message),
-        Call::Answered(Applied::Refused { error, .. }) => Receipt::rejected(error.message),
-        Call::Answered(Applied::KeyInProgress) => Receipt::unknown("an earlier request is under way").ended(),
-        Call::Answered(Applied::Failed { error, .. }) => Receipt::unknown(error.message).ended(),
-    }
 }
 
 /// One look, and what it shows.
