@@ -16,95 +16,49 @@ pub trait Call: Repeatable {
     fn command(self, principal: Principal) -> Result<Command, Invalid>;
 }
 
-impl Call for v1::PlanRequest {
-    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
-        let owner = self.owner.clone();
-        let request = self.request(owner, principal)?;
-        Ok(Command {
-            key: text::key(self.key)?,
-            request,
-            ask: Ask::Plan {
-                spec: specification(self.specification)?,
-            },
-        })
-    }
+/// Worker calls differ only in what they ask: each names its action, its owner and its request in the same way.
+macro_rules! worker_calls {
+    ($($message:ident: |$it:ident| $ask:expr;)*) => {$(
+        impl Call for v1::$message {
+            fn command(self, principal: Principal) -> Result<Command, Invalid> {
+                let mut $it = self;
+                let owner = $it.owner.clone();
+                let request = $it.request(owner, principal)?;
+                Ok(Command {
+                    key: text::key($it.key)?,
+                    request,
+                    ask: $ask,
+                })
+            }
+        }
+    )*};
 }
 
-impl Call for v1::ClaimRequest {
-    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
-        let owner = self.owner.clone();
-        let request = self.request(owner, principal)?;
-        Ok(Command {
-            key: text::key(self.key)?,
-            request,
-            ask: Ask::Claim {
-                spec: specification(self.specification)?,
-                begin: self.begin,
-            },
-        })
-    }
-}
-
-impl Call for v1::BeginRequest {
-    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
-        let owner = self.owner.clone();
-        let request = self.request(owner, principal)?;
-        Ok(Command {
-            key: text::key(self.key)?,
-            request,
-            ask: Ask::Begin {
-                token: number::token(self.fencing_token)?,
-            },
-        })
-    }
-}
-
-impl Call for v1::ReportRequest {
-    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
-        let owner = self.owner.clone();
-        let request = self.request(owner, principal)?;
-        let spec = self.specification.map(|spec| specification(Some(spec)));
-        Ok(Command {
-            key: text::key(self.key)?,
-            request,
-            ask: Ask::Report {
-                token: number::token(self.fencing_token)?,
-                receipt: evidence::receipt(self.receipt)?,
-                then: number::then(self.then)?,
-                spec: spec.transpose()?,
-            },
-        })
-    }
-}
-
-impl Call for v1::VerifyRequest {
-    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
-        let owner = self.owner.clone();
-        let request = self.request(owner, principal)?;
-        Ok(Command {
-            key: text::key(self.key)?,
-            request,
-            ask: Ask::Verify {
-                token: number::token(self.fencing_token)?,
-                observation: evidence::observation(self.observation)?,
-                then: number::then(self.then)?,
-            },
-        })
-    }
-}
-
-impl Call for v1::ReleaseRequest {
-    fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
-        let owner = self.owner.clone();
-        let request = self.request(owner, principal)?;
-        Ok(Command {
-            key: text::key(self.key)?,
-            request,
-            ask: Ask::Release {
-                token: number::token(self.fencing_token)?,
-            },
-        })
-    }
+worker_calls! {
+    PlanRequest: |it| Ask::Plan {
+        spec: specification(it.specification)?,
+    };
+    ClaimRequest: |it| Ask::Claim {
+        spec: specification(it.specification)?,
+        begin: it.begin,
+    };
+    BeginRequest: |it| Ask::Begin {
+        token: number::token(it.fencing_token)?,
+    };
+    ReportRequest: |it| Ask::Report {
+        token: number::token(it.fencing_token)?,
+        receipt: evidence::receipt(it.receipt)?,
+        then: number::then(it.then)?,
+        spec: it.specification.map(|spec| specification(Some(spec))).transpose()?,
+    };
+    VerifyRequest: |it| Ask::Verify {
+        token: number::token(it.fencing_token)?,
+        observation: evidence::observation(it.observation)?,
+        then: number::then(it.then)?,
+    };
+    ReleaseRequest: |it| Ask::Release {
+        token: number::token(it.fencing_token)?,
+    };
 }
 
 /// Which action a witness speaks of.
