@@ -1,10 +1,12 @@
 //! What callers ask for. Valid by construction: the edge parses, the core never validates text.
 
+use uuid::Uuid;
+
 use crate::action::Flag;
 use crate::evidence::{Observation, Receipt};
 use crate::id::{ActionKey, Caller, Fingerprint, RequestId, Token, Version};
 use crate::spec::{InputHash, Specification};
-use crate::text::{ActionId, ExternalId, Note, Owner};
+use crate::text::{ActionId, ExternalId, Note, Owner, Principal};
 
 /// One call about one action.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +28,20 @@ pub struct Request {
     pub fingerprint: Fingerprint,
     /// The owner name of a lease is bound to the authenticated principal. For an operator or a witness both are its name.
     pub caller: Caller,
+}
+
+impl Request {
+    /// A look: it is not a call, and nothing remembers it.
+    pub(crate) fn look() -> Self {
+        Self {
+            id: RequestId(Uuid::nil()),
+            fingerprint: Fingerprint([0; 16]),
+            caller: Caller {
+                owner: Owner::nobody(),
+                principal: Principal::nobody(),
+            },
+        }
+    }
 }
 
 /// What a caller wants after its evidence has been recorded.

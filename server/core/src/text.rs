@@ -132,6 +132,20 @@ text! {
     Note: check_note <= 4096;
 }
 
+impl Owner {
+    /// Who only looks: a name that no caller can have.
+    pub(crate) fn nobody() -> Self {
+        Self(Box::from(""))
+    }
+}
+
+impl Principal {
+    /// Who only looks: a name that no caller can have.
+    pub(crate) fn nobody() -> Self {
+        Self(Box::from(""))
+    }
+}
+
 impl Note {
     /// No note.
     pub fn none() -> Self {

@@ -1,16 +1,15 @@
-//! What every handler needs: judging, reading, the viewer's eyes, the caller's principal.
+//! What every handler needs: judging, reading, the caller's principal.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use deed_core::Protocol;
-use deed_core::command::{Command, Request};
-use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId};
+use deed_core::command::Command;
+use deed_core::id::ActionKey;
 use deed_core::reply::{Refusal, Reply};
-use deed_core::text::{Owner, Principal};
+use deed_core::text::Principal;
 use deed_proto::v1;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::clock::{DEFAULT_DEADLINE, Life};
 use super::error::Failure;
@@ -99,28 +98,15 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
     }
 
     /// One action as it stands, and the stored version.
-    pub(super) async fn view(&self, key: &ActionKey, viewer: &Request) -> Result<v1::Action, Failure> {
+    pub(super) async fn view(&self, key: &ActionKey) -> Result<v1::Action, Failure> {
         match self.ledger.action(key).await? {
             Some((stored, now)) => {
                 let whole = action::Extent::Whole;
-                Ok(action::action(&self.protocol, &stored, now, viewer, whole))
+                Ok(action::action(&self.protocol, &stored, now, whole))
             }
             None => Err(Refusal::ActionNotFound.into()),
         }
     }
-}
-
-/// Somebody who only looks: the core asks who asks, and a look remembers nothing of it.
-pub(super) fn viewer(principal: Principal) -> Result<Request, Failure> {
-    let owner = Owner::new(principal.as_str()).map_err(Invalid::from);
-    Ok(Request {
-        id: RequestId(Uuid::nil()),
-        fingerprint: Fingerprint([0; 16]),
-        caller: Caller {
-            owner: owner.at("principal")?,
-            principal,
-        },
-    })
 }
 
 /// A renewal's lease, as told.

@@ -10,7 +10,7 @@ use futures::stream::Stream;
 use prost::Message;
 use tonic::{Request, Response, Status};
 
-use super::edge::{Edge, life, principal, viewer};
+use super::edge::{Edge, life};
 use super::error::Failure;
 use super::parse::query::{self, EventsQuery, ListQuery};
 use super::parse::text;
@@ -52,11 +52,7 @@ impl<T: Message> Rows<T> {
 }
 
 impl<J: Judge, L: Ledger> Edge<J, L> {
-    async fn list(
-        &self,
-        query: ListQuery,
-        viewer: &deed_core::command::Request,
-    ) -> Result<v1::ListActionsResponse, Failure> {
+    async fn list(&self, query: ListQuery) -> Result<v1::ListActionsResponse, Failure> {
         let ListQuery {
             filter,
             mut after,
@@ -73,7 +69,7 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
             let mut full = false;
             let empty = read.actions.is_empty();
             for stored in &read.actions {
-                let row = action::action(&self.protocol, stored, read.now, viewer, action::Extent::Listed);
+                let row = action::action(&self.protocol, stored, read.now, action::Extent::Listed);
                 if !page.push(row) {
                     full = true;
                     break;
@@ -152,18 +148,16 @@ impl<J: Judge, L: Ledger> LedgerService for Edge<J, L> {
         &self,
         request: Request<v1::GetActionRequest>,
     ) -> Result<Response<v1::Action>, Status> {
-        let viewer = viewer(principal(&request)?)?;
         let key = text::key(request.into_inner().key).map_err(Failure::from)?;
-        Ok(Response::new(self.view(&key, &viewer).await?))
+        Ok(Response::new(self.view(&key).await?))
     }
 
     async fn list_actions(
         &self,
         request: Request<v1::ListActionsRequest>,
     ) -> Result<Response<v1::ListActionsResponse>, Status> {
-        let viewer = viewer(principal(&request)?)?;
         let query = query::list(request.into_inner()).map_err(Failure::from)?;
-        Ok(Response::new(self.list(query, &viewer).await?))
+        Ok(Response::new(self.list(query).await?))
     }
 
     async fn list_events(
@@ -178,9 +172,9 @@ impl<J: Judge, L: Ledger> LedgerService for Edge<J, L> {
         &self,
         request: Request<v1::WaitActionRequest>,
     ) -> Result<Response<v1::WaitActionResponse>, Status> {
-        let (viewer, life) = (viewer(principal(&request)?)?, life(&request));
+        let life = life(&request);
         let query = query::wait(request.into_inner()).map_err(Failure::from)?;
-        Ok(Response::new(self.wait(query, &viewer, life).await?))
+        Ok(Response::new(self.wait(query, life).await?))
     }
 
     type WatchActionsStream = Pin<Box<dyn Stream<Item = Result<v1::WatchActionsResponse, Status>> + Send>>;

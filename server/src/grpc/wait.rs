@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use deed_core::command::Request;
 use deed_core::reply::Refusal;
 use deed_proto::v1;
 
@@ -24,12 +23,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl<J: Judge, L: Ledger> Edge<J, L> {
     /// Looks until what was waited for has come about, the time is over, or the server stops.
-    pub(super) async fn wait(
-        &self,
-        query: WaitQuery,
-        viewer: &Request,
-        life: Life,
-    ) -> Result<v1::WaitActionResponse, Failure> {
+    pub(super) async fn wait(&self, query: WaitQuery, life: Life) -> Result<v1::WaitActionResponse, Failure> {
         let end = (Instant::now() + query.timeout).min(life.shortened().deadline);
         let mut pause = FIRST_PAUSE;
         // SUBTLE: before the first look, or a change between the look and the wait would be found only by the next one.
@@ -38,7 +32,7 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
             let Some((stored, now)) = self.ledger.action(&query.key).await? else {
                 return Err(Refusal::ActionNotFound.into());
             };
-            let seen = action::action(&self.protocol, &stored, now, viewer, action::Extent::Whole);
+            let seen = action::action(&self.protocol, &stored, now, action::Extent::Whole);
             let done = match query.until {
                 Until::Settled => settled(&seen),
                 Until::Changed(known) => stored.version != known,

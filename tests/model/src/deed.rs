@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deed_core::Protocol;
 use deed_core::action::Action;
 use deed_core::id::Version;
-use deed_core::judgement::{Judgement, Remembered};
+use deed_core::judgement::Judgement;
 use deed_core::reply::{Answer, NextStep, Reply};
 use deed_core::time::Timestamp;
 
@@ -20,7 +20,7 @@ use super::claims::{self, Arrival, Consequences};
 use super::digest::{Versions, digest};
 use super::ledger::Ledger;
 use super::rule::Rule;
-use super::said::{PATIENT, Said};
+use super::said::Said;
 use super::setting::{Habit, Setting, Tick, ticks, whole_ticks};
 use super::words::Words;
 
@@ -245,12 +245,7 @@ impl Deed {
     /// What a claim would be told, without making it.
     pub fn look(&self, store: &Store, now: Tick) -> Option<Answer> {
         let row = self.row(store)?;
-        let claim = self
-            .words
-            .command(PATIENT, 0, Said::Claim { begin: true }, Version(0));
-        let (_, answer) = self
-            .protocol
-            .look(row, &Remembered::default(), &claim.request, time(now));
+        let (_, answer) = self.protocol.look(row, time(now));
         Some(answer)
     }
 

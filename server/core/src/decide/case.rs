@@ -7,7 +7,7 @@ use crate::event::{Event, Trace, What};
 use crate::id::{ActionKey, Token, Version};
 use crate::judgement::Remembered;
 use crate::text::{ExternalId, FactName};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// One action under judgement.
 pub(super) struct Case<'a> {
@@ -176,14 +176,15 @@ impl<'a> Case<'a> {
         self.action.execute_after = self.action.execute_after.max(at);
     }
 
+    /// The wait before the next execution.
+    pub fn backoff(&self) -> Span {
+        let retry = &self.action.spec.contract.retry;
+        retry.backoff(self.action.setbacks.max(1))
+    }
+
     /// The earliest next execution, counted from the last send.
     pub fn backed_off_from_last_send(&self) -> Option<Timestamp> {
-        let wait = self
-            .action
-            .spec
-            .contract
-            .retry
-            .backoff(self.action.setbacks.max(1));
+        let wait = self.backoff();
         self.action.last_sent_at.map(|at| at.plus(wait))
     }
 

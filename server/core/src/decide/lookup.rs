@@ -247,13 +247,7 @@ impl Case<'_> {
         self.action.facts_missing.clear();
         self.action.stop = None;
         self.action.absence_counted = true;
-        let wait = self
-            .action
-            .spec
-            .contract
-            .retry
-            .backoff(self.action.setbacks.max(1));
-        self.postpone(Some(self.now.plus(wait)));
+        self.postpone(Some(self.now.plus(self.backoff())));
         self.enter(State::NotFound);
     }
 

@@ -13,7 +13,7 @@ mod proof;
 mod receipt;
 
 use crate::action::Action;
-use crate::command::{Ask, Command};
+use crate::command::{Ask, Command, Request};
 use crate::event::What;
 use crate::judgement::{Judgement, Remembered};
 use crate::reply::{Answer, NextStep, Refusal, Reply};
@@ -73,14 +73,9 @@ impl Protocol {
     }
 
     /// What a claim would get at `now`, for screens. Nothing is written.
-    pub fn look(
-        &self,
-        action: &Action,
-        remembered: &Remembered,
-        request: &crate::command::Request,
-        now: Timestamp,
-    ) -> (Action, Answer) {
-        let mut case = Case::open(self, action.clone(), remembered, request, now);
+    pub fn look(&self, action: &Action, now: Timestamp) -> (Action, Answer) {
+        let (nothing, look) = (Remembered::default(), Request::look());
+        let mut case = Case::open(self, action.clone(), &nothing, &look, now);
         case.lapse();
         let step = case.step();
         let answer = case.answer(step);

@@ -2,11 +2,9 @@
 
 use deed_core::Protocol;
 use deed_core::action::{Action, Approval, Ended, Grant, State};
-use deed_core::command::Request;
 use deed_core::contract::ApprovalNeed;
 use deed_core::evidence::Seen;
 use deed_core::id::ActionKey;
-use deed_core::judgement::Remembered;
 use deed_core::reply::{Answer, NextStep};
 use deed_core::time::{Span, Timestamp};
 use deed_proto::v1;
@@ -24,14 +22,8 @@ pub enum Extent {
 
 /// The view of a row at `now`. What time has decided shows, though nobody has written it down yet; the version stays the
 /// stored one, since that is what a decision refers to.
-pub fn action(
-    protocol: &Protocol,
-    stored: &Action,
-    now: Timestamp,
-    viewer: &Request,
-    extent: Extent,
-) -> v1::Action {
-    let (seen, answer) = protocol.look(stored, &Remembered::default(), viewer, now);
+pub fn action(protocol: &Protocol, stored: &Action, now: Timestamp, extent: Extent) -> v1::Action {
+    let (seen, answer) = protocol.look(stored, now);
     let spec = &seen.spec;
     v1::Action {
         key: Some(key(&seen.key)),

@@ -14,7 +14,7 @@ use futures::poll;
 use tokio_util::sync::CancellationToken;
 
 use crate::grpc::clock::Life;
-use crate::grpc::edge::{Edge, viewer};
+use crate::grpc::edge::Edge;
 use crate::grpc::parse::calls::Call as _;
 use crate::grpc::parse::query;
 use crate::grpc::testing::memory::Memory;
@@ -56,8 +56,7 @@ fn wait(memory: &Memory, edge: &Edge<Memory, Memory>) -> Pin<Box<impl Future<Out
     });
     let (edge, query) = (edge.clone(), query.unwrap());
     Box::pin(async move {
-        let viewer = viewer(local()).unwrap();
-        let answer = edge.wait(query, &viewer, Life::lasting(LIFE)).await.unwrap();
+        let answer = edge.wait(query, Life::lasting(LIFE)).await.unwrap();
         assert!(!answer.timed_out);
         answer.action.unwrap().version
     })

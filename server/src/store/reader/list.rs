@@ -1,15 +1,11 @@
 //! Lists of actions: one statement, three orders, pages by position.
 
 use deed_core::action::{Action, Flag};
-use deed_core::command::Request;
-use deed_core::id::{Caller, Fingerprint, RequestId};
-use deed_core::judgement::Remembered;
 use deed_core::reply::NextStep;
-use deed_core::text::{Namespace, Owner, Principal, Tool};
+use deed_core::text::{Namespace, Owner, Tool};
 use deed_core::time::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql, Type};
-use uuid::Uuid;
 
 use super::{Reader, first};
 use crate::service::ledger::{LeaseFilter, ListFilter, Order, Page, Position};
@@ -91,15 +87,7 @@ fn waits_for_a_person(reader: &Reader, action: &Action, now: Timestamp) -> bool 
     if action.flags.set().next().is_some() {
         return true;
     }
-    let (Ok(owner), Ok(principal)) = (Owner::new("list"), Principal::new("deed")) else {
-        return true;
-    };
-    let nobody = Request {
-        id: RequestId(Uuid::nil()),
-        fingerprint: Fingerprint([0; 16]),
-        caller: Caller { owner, principal },
-    };
-    let (seen, answer) = reader.protocol.look(action, &Remembered::default(), &nobody, now);
+    let (seen, answer) = reader.protocol.look(action, now);
     seen.state == deed_core::action::State::AwaitingApproval
         || matches!(answer.step, NextStep::Blocked { .. })
 }

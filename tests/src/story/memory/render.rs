@@ -2,14 +2,10 @@
 
 use deed_core::Protocol;
 use deed_core::action::{Action, Attempt, Closure, Flag, Flags, State};
-use deed_core::command::{Ask, Request};
+use deed_core::command::Ask;
 use deed_core::event::{Event, What};
-use deed_core::id::{Caller, Fingerprint, RequestId};
-use deed_core::judgement::Remembered;
 use deed_core::reply::{Answer, NextStep, Refusal, Reply, Settled};
-use deed_core::text::{Owner, Principal};
 use deed_core::time::Timestamp;
-use uuid::Uuid;
 
 use crate::story::told::{Told, bytes, capitals, list, offset};
 
@@ -161,15 +157,7 @@ pub fn refusal(refusal: &Refusal) -> Told {
 
 /// A row as screens show it.
 pub fn action(protocol: &Protocol, row: &Action, now: Timestamp) -> anyhow::Result<Told> {
-    let nobody = Request {
-        id: RequestId(Uuid::nil()),
-        fingerprint: Fingerprint([0; 16]),
-        caller: Caller {
-            owner: Owner::new("nobody")?,
-            principal: Principal::new("nobody")?,
-        },
-    };
-    let (row, _) = protocol.look(row, &Remembered::default(), &nobody, now);
+    let (row, _) = protocol.look(row, now);
     let mut told = Told::default();
     told.put("state", capitals(row.state));
     told.put_time("since", row.since);
