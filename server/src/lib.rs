@@ -1,5 +1,6 @@
 //! The server of Deed: edges, service, committer and store around the core that decides.
 
+pub mod auth;
 pub mod committer;
 pub mod config;
 pub mod dev;

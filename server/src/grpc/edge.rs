@@ -1,4 +1,10 @@
-//! What every handler needs: judging, reading, the caller's principal.
+//! What every handler needs: who calls, whether it may, judging, reading.
+//!
+//! A handler takes its caller once with [`caller`], for a unary call or for a whole stream, and asks it about every single
+//! thing: [`command`] parses a message about one action and refuses it where the caller lacks the right that the message
+//! needs; for what is no such message, `caller.may(right, &namespace)` and `caller.scope(right)` answer. Both go by the
+//! policy that is in force when they are asked, so a stream notices that a role was taken back. Nothing is looked up before
+//! the caller may see it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,14 +13,14 @@ use deed_core::Protocol;
 use deed_core::command::Command;
 use deed_core::id::ActionKey;
 use deed_core::reply::{Refusal, Reply};
-use deed_core::text::Principal;
 use deed_proto::v1;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::{DEFAULT_DEADLINE, Life};
 use super::error::Failure;
-use super::parse::{At, Invalid, calls};
+use super::parse::calls;
 use super::tell::{action, step};
+use crate::auth::{self, Caller, Keeper, Policy};
 use crate::service::ledger::Ledger;
 use crate::service::{self, Call, Judge, Judged};
 
@@ -25,6 +31,7 @@ pub struct Edge<J, L> {
     pub(super) ledger: Arc<L>,
     pub(super) protocol: Protocol,
     pub(super) stop: CancellationToken,
+    pub(super) keeper: Keeper,
 }
 
 impl<J, L> Clone for Edge<J, L> {
@@ -34,17 +41,25 @@ impl<J, L> Clone for Edge<J, L> {
             ledger: Arc::clone(&self.ledger),
             protocol: self.protocol,
             stop: self.stop.clone(),
+            keeper: self.keeper.clone(),
         }
     }
 }
 
-/// The principal of every caller that reaches the loopback: whoever runs on this machine is trusted as one.
-const LOCAL: &str = "local";
+/// Who the door let in.
+pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<Arc<Caller>, Failure> {
+    match request.extensions().get::<Arc<Caller>>() {
+        Some(caller) => Ok(Arc::clone(caller)),
+        // It did not come through the door, so nobody knows who it is.
+        None => Err(auth::Error::CredentialsMissing.into()),
+    }
+}
 
-/// The caller's principal: the one place that knows where it comes from.
-pub(super) fn principal<T>(_request: &tonic::Request<T>) -> Result<Principal, Failure> {
-    let local = Principal::new(LOCAL).map_err(Invalid::from);
-    Ok(local.at("principal")?)
+/// Parses a message about one action in the name of its caller, which needs the message's right there.
+pub(super) fn command<M: calls::Call>(caller: &Caller, message: M) -> Result<Command, Failure> {
+    let command = message.command(caller.principal().clone())?;
+    caller.may(M::RIGHT, &command.key.namespace)?;
+    Ok(command)
 }
 
 /// The life that the envelope gave to a call.
@@ -54,14 +69,22 @@ pub(super) fn life<T>(request: &tonic::Request<T>) -> Life {
 }
 
 impl<J: Judge, L: Ledger> Edge<J, L> {
-    /// An edge that ends its long waits when `stop` is cancelled.
+    /// An edge that ends its long waits when `stop` is cancelled. Everybody who reaches it may do everything; see
+    /// [`Edge::behind`].
     pub fn new(judge: Arc<J>, ledger: Arc<L>, protocol: Protocol, stop: CancellationToken) -> Self {
         Self {
             judge,
             ledger,
             protocol,
             stop,
+            keeper: Keeper::new(Policy::local()),
         }
+    }
+
+    /// The same edge for those whom this keeper lets in.
+    #[must_use]
+    pub fn behind(self, keeper: Keeper) -> Self {
+        Self { keeper, ..self }
     }
 
     /// Judges one command, unless its caller has given up.
@@ -92,8 +115,8 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
         &self,
         request: tonic::Request<M>,
     ) -> Result<v1::Answer, Failure> {
-        let (principal, life) = (principal(&request)?, life(&request));
-        let command = request.into_inner().command(principal)?;
+        let (caller, life) = (caller(&request)?, life(&request));
+        let command = command(&caller, request.into_inner())?;
         self.answer(command, life).await
     }
 

@@ -14,6 +14,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 use super::parse::Invalid;
 use super::tell::time;
+use crate::auth;
 use crate::service;
 
 /// The domain of every ErrorInfo.
@@ -28,6 +29,9 @@ pub enum Failure {
     /// It was not judged, or was refused.
     #[error(transparent)]
     Service(#[from] service::Error),
+    /// The caller is not let in, or may not do this.
+    #[error(transparent)]
+    Auth(#[from] auth::Error),
     /// This server does not serve the call yet.
     #[error("{call} is not served by this server; the other calls are")]
     NotServed {
@@ -116,7 +120,17 @@ impl Failure {
             }
             Self::ExternalIdUnknown => Told::new(Code::NotFound, "ACTION_NOT_FOUND", message),
             Self::Service(error) => of_service(error, message),
+            Self::Auth(error) => of_auth(*error, message),
         }
+    }
+}
+
+fn of_auth(error: auth::Error, message: String) -> Told {
+    use auth::Error;
+    match error {
+        Error::CredentialsMissing => Told::new(Code::Unauthenticated, "CREDENTIALS_MISSING", message),
+        Error::CredentialsRefused => Told::new(Code::Unauthenticated, "CREDENTIALS_REFUSED", message),
+        Error::RoleMissing { .. } => Told::new(Code::PermissionDenied, "ROLE_MISSING", message),
     }
 }
 

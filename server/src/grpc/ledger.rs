@@ -10,13 +10,14 @@ use futures::stream::Stream;
 use prost::Message;
 use tonic::{Request, Response, Status};
 
-use super::edge::{Edge, life};
+use super::edge::{Edge, caller, life};
 use super::error::Failure;
 use super::parse::query::{self, EventsQuery, ListQuery};
 use super::parse::text;
 use super::tell::{action, event};
+use crate::auth::{Caller, Right, Scope};
 use crate::service::Judge;
-use crate::service::ledger::Ledger;
+use crate::service::ledger::{Ledger, ListFilter};
 
 /// 1 MiB of rows on a page: a quarter of what a client takes by default, so that one more row never breaks it (B46).
 const MAX_PAGE_BYTES: usize = 1024 * 1024;
@@ -142,13 +143,31 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
     }
 }
 
+fn may_read(caller: &Caller, key: &ActionKey) -> Result<(), Failure> {
+    Ok(caller.may(Right::Read, &key.namespace)?)
+}
+
+/// A list that names no namespace shows those that its caller may read.
+fn limit_to_readable(caller: &Caller, filter: &mut ListFilter) -> Result<(), Failure> {
+    if let Some(namespace) = &filter.namespace {
+        return Ok(caller.may(Right::Read, namespace)?);
+    }
+    filter.readable = match caller.scope(Right::Read)? {
+        Scope::Everywhere => None,
+        Scope::Within(namespaces) => Some(namespaces),
+    };
+    Ok(())
+}
+
 #[tonic::async_trait]
 impl<J: Judge, L: Ledger> LedgerService for Edge<J, L> {
     async fn get_action(
         &self,
         request: Request<v1::GetActionRequest>,
     ) -> Result<Response<v1::Action>, Status> {
+        let caller = caller(&request)?;
         let key = text::key(request.into_inner().key).map_err(Failure::from)?;
+        may_read(&caller, &key)?;
         Ok(Response::new(self.view(&key).await?))
     }
 
@@ -156,7 +175,9 @@ impl<J: Judge, L: Ledger> LedgerService for Edge<J, L> {
         &self,
         request: Request<v1::ListActionsRequest>,
     ) -> Result<Response<v1::ListActionsResponse>, Status> {
-        let query = query::list(request.into_inner()).map_err(Failure::from)?;
+        let caller = caller(&request)?;
+        let mut query = query::list(request.into_inner()).map_err(Failure::from)?;
+        limit_to_readable(&caller, &mut query.filter)?;
         Ok(Response::new(self.list(query).await?))
     }
 
@@ -164,7 +185,9 @@ impl<J: Judge, L: Ledger> LedgerService for Edge<J, L> {
         &self,
         request: Request<v1::ListEventsRequest>,
     ) -> Result<Response<v1::ListEventsResponse>, Status> {
+        let caller = caller(&request)?;
         let query = query::events(request.into_inner()).map_err(Failure::from)?;
+        may_read(&caller, &query.key)?;
         Ok(Response::new(self.events(query).await?))
     }
 
@@ -172,8 +195,9 @@ impl<J: Judge, L: Ledger> LedgerService for Edge<J, L> {
         &self,
         request: Request<v1::WaitActionRequest>,
     ) -> Result<Response<v1::WaitActionResponse>, Status> {
-        let life = life(&request);
+        let (caller, life) = (caller(&request)?, life(&request));
         let query = query::wait(request.into_inner()).map_err(Failure::from)?;
+        may_read(&caller, &query.key)?;
         Ok(Response::new(self.wait(query, life).await?))
     }
 

@@ -5,6 +5,7 @@
 //! this module sees tonic or the generated types.
 
 mod clock;
+mod door;
 mod edge;
 mod envelope;
 mod error;

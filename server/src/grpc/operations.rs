@@ -4,16 +4,15 @@ use deed_proto::v1;
 use deed_proto::v1::operations_server::Operations;
 use tonic::{Request, Response, Status};
 
-use super::edge::{Edge, life, principal};
-use super::error::Failure;
+use super::edge::{Edge, caller, command, life};
 use super::parse::calls::Call;
 use crate::service::Judge;
 use crate::service::ledger::Ledger;
 
 impl<J: Judge, L: Ledger> Edge<J, L> {
     async fn decide<M: Call>(&self, request: Request<M>) -> Result<Response<v1::Action>, Status> {
-        let (principal, life) = (principal(&request)?, life(&request));
-        let command = request.into_inner().command(principal).map_err(Failure::from)?;
+        let (caller, life) = (caller(&request)?, life(&request));
+        let command = command(&caller, request.into_inner())?;
         let key = command.key.clone();
         self.judge(command, life).await?;
         // Should this fail, the decision stands, and a repeat with the same request id finds it.

@@ -10,10 +10,11 @@ use futures::stream::Stream;
 use tokio::time::timeout_at;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::edge::{Edge, life, principal, renewed};
+use super::edge::{Edge, caller, life, renewed};
 use super::error::Failure;
 use super::parse::calls::{Target, observe};
 use super::parse::renew;
+use crate::auth::Right;
 use crate::service::ledger::Ledger;
 use crate::service::{Error, Judge};
 
@@ -61,8 +62,17 @@ impl<J: Judge, L: Ledger> Ownership for Edge<J, L> {
     }
 
     async fn renew(&self, request: Request<v1::RenewRequest>) -> Result<Response<v1::RenewResponse>, Status> {
-        let (principal, life) = (principal(&request)?, life(&request));
+        let (caller, life) = (caller(&request)?, life(&request));
+        let principal = caller.principal().clone();
         let entries = renew::renew(request.into_inner(), principal).map_err(Failure::from)?;
+        let allowed = |command: Command| -> Result<Command, Failure> {
+            caller.may(Right::Work, &command.key.namespace)?;
+            Ok(command)
+        };
+        let entries: Vec<_> = entries
+            .into_iter()
+            .map(|entry| entry.map_err(Failure::from).and_then(allowed))
+            .collect();
         let short = life.shortened();
         let results = entries.into_iter().map(|entry| async move {
             let judged = match entry {
@@ -71,7 +81,7 @@ impl<J: Judge, L: Ledger> Ownership for Edge<J, L> {
                 Ok(command) => timeout_at(short.deadline.into(), self.judge(command, short))
                     .await
                     .unwrap_or_else(|_elapsed| Err(Error::DeadlineExceeded.into())),
-                Err(invalid) => Err(invalid.into()),
+                Err(failure) => Err(failure),
             };
             let result = judged.map_or_else(
                 |failure| v1::renew_result::Result::Error(failure.told().into()),
@@ -88,8 +98,13 @@ impl<J: Judge, L: Ledger> Ownership for Edge<J, L> {
         &self,
         request: Request<v1::ObserveRequest>,
     ) -> Result<Response<v1::ObserveResponse>, Status> {
-        let (principal, life) = (principal(&request)?, life(&request));
+        let (caller, life) = (caller(&request)?, life(&request));
+        let principal = caller.principal().clone();
         let observed = observe(request.into_inner(), principal).map_err(Failure::from)?;
+        // Before anything is looked for: a stranger learns nothing from how it is refused.
+        caller
+            .may(Right::Observe, observed.target.namespace())
+            .map_err(Failure::from)?;
         let key = match observed.target {
             Target::Key(key) => key,
             Target::External {

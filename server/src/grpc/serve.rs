@@ -13,6 +13,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic_reflection::server::Builder;
 
 use super::MAX_MESSAGE_BYTES;
+use super::door::DoorLayer;
 use super::edge::Edge;
 use super::envelope::EnvelopeLayer;
 use crate::service::Judge;
@@ -66,6 +67,7 @@ pub async fn serve<J: Judge, L: Ledger>(
         .http2_max_pending_accept_reset_streams(Some(MAX_GIVEN_UP))
         .http2_max_header_list_size(Some(MAX_HEADER_BYTES))
         .layer(EnvelopeLayer)
+        .layer(DoorLayer::new(edge.keeper.clone()))
         .add_service(health_service)
         .add_service(reflection().build_v1().map_err(ServeError::Descriptors)?)
         .add_service(reflection().build_v1alpha().map_err(ServeError::Descriptors)?)

@@ -40,6 +40,8 @@ pub enum Order {
 pub struct ListFilter {
     /// Only this namespace.
     pub namespace: Option<Namespace>,
+    /// Only these namespaces, which are what the caller may read; none for all.
+    pub readable: Option<Vec<Namespace>>,
     /// Only these states; empty for all.
     pub states: Vec<State>,
     /// Only these tools; empty for all.

@@ -9,9 +9,13 @@ use super::request::Repeatable;
 use super::spec::specification;
 use super::text::{self, key_text};
 use super::{At, Invalid, evidence, number};
+use crate::auth::Right;
 
 /// A message that is one command.
 pub trait Call: Repeatable {
+    /// What its caller needs in the action's namespace.
+    const RIGHT: Right;
+
     /// Parses it in the name of the caller's principal.
     fn command(self, principal: Principal) -> Result<Command, Invalid>;
 }
@@ -20,6 +24,8 @@ pub trait Call: Repeatable {
 macro_rules! worker_calls {
     ($($message:ident: |$it:ident| $ask:expr;)*) => {$(
         impl Call for v1::$message {
+            const RIGHT: Right = Right::Work;
+
             fn command(self, principal: Principal) -> Result<Command, Invalid> {
                 let mut $it = self;
                 let owner = $it.owner.clone();
@@ -75,6 +81,16 @@ pub enum Target {
         /// The receiver's name.
         external_id: ExternalId,
     },
+}
+
+impl Target {
+    /// Where the action is.
+    pub fn namespace(&self) -> &Namespace {
+        match self {
+            Self::Key(key) => &key.namespace,
+            Self::External { namespace, .. } => namespace,
+        }
+    }
 }
 
 /// A witness's word before its action is found.

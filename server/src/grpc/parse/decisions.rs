@@ -11,6 +11,7 @@ use super::request::Repeatable;
 use super::spec::input_hash;
 use super::text::{self, key_text, note, optional_key_text};
 use super::{At, Invalid, number};
+use crate::auth::Right;
 
 /// A reference says where the proof is kept; it is not the proof.
 const MAX_PROOF_BYTES: usize = 512;
@@ -36,6 +37,8 @@ fn proof(text: String) -> Result<Option<Note>, Invalid> {
 macro_rules! decision {
     ($($message:ident: $self:ident => $decision:expr;)*) => {$(
         impl Call for v1::$message {
+            const RIGHT: Right = Right::Decide;
+
             fn command(mut self, principal: Principal) -> Result<Command, Invalid> {
                 let (id, fingerprint) = self.identify()?;
                 let caller = operator(principal)?;

@@ -64,6 +64,8 @@ fn filter(message: v1::ListActionsRequest) -> Result<ListFilter, Invalid> {
     });
     Ok(ListFilter {
         namespace: optional_key_text(message.namespace, Namespace::new, "namespace")?,
+        // What the caller may read is not in its message.
+        readable: None,
         states: states.collect::<Result<_, _>>()?,
         tools: tools(message.tools)?,
         owner: optional_key_text(message.owner, Owner::new, "owner")?,

@@ -103,6 +103,10 @@ async fn read(
         .replace("{after}", condition)
         .replace("{order}", order);
     let namespace = filter.namespace.as_ref().map(Namespace::as_str);
+    let readable: Option<Vec<_>> = filter
+        .readable
+        .as_ref()
+        .map(|names| names.iter().map(Namespace::as_str).collect());
     let states: Vec<_> = filter.states.iter().map(Word::word).collect();
     let tools: Vec<_> = filter.tools.iter().map(Tool::as_str).collect();
     let owner = filter.owner.as_ref().map(Owner::as_str);
@@ -120,7 +124,7 @@ async fn read(
     let at = after.map(|position| At(position.at));
     let at_namespace = after.map(|position| position.key.namespace.as_str());
     let at_id = after.map(|position| position.key.action_id.as_str());
-    let parameters: [(&(dyn ToSql + Sync), Type); 18] = [
+    let parameters: [(&(dyn ToSql + Sync), Type); 19] = [
         (&namespace, Type::TEXT),
         (&states, Type::TEXT_ARRAY),
         (&tools, Type::TEXT_ARRAY),
@@ -139,6 +143,7 @@ async fn read(
         (&at_namespace, Type::TEXT),
         (&at_id, Type::TEXT),
         (&limit, Type::INT8),
+        (&readable, Type::TEXT_ARRAY),
     ];
     reader.ask(&statement, &parameters).await
 }

@@ -19,6 +19,8 @@ SELECT a.*, clock_timestamp() AS now
    AND (NOT $10::boolean OR ($11 AND a.duplicate_suspected) OR ($12 AND a.contradicted) OR ($13 AND a.ungated))
    AND (NOT $14::boolean OR a.duplicate_suspected OR a.contradicted OR a.ungated
         OR a.state NOT IN ('CONFIRMED', 'REJECTED', 'ABANDONED'))
+   -- Apart from $1: one namespace by equality keeps the order of its index, and most lists name one.
+   AND ($19::text[] IS NULL OR a.namespace = ANY ($19))
    AND ($15::timestamptz IS NULL OR {after})
  ORDER BY {order}
  LIMIT $18
