@@ -31,6 +31,7 @@ fn start(cli: Cli) -> anyhow::Result<()> {
                 Command::Serve(options) => run::serve(&options, stop).await,
                 Command::Migrate(options) => run::migrate_only(&options).await,
                 Command::Dev(options) => run::dev(&options, stop).await,
+                Command::Token => run::make_token(),
             }
         };
         tokio::select! {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::token::{self, TokenHash};
+use crate::auth::{Doors, DoorsError};
 use crate::config;
 use crate::dev;
 use crate::postgres;
@@ -52,6 +54,12 @@ pub enum Error {
     /// The tables are not up to date.
     #[error(transparent)]
     Migrate(#[from] MigrateError),
+    /// Who may come in cannot be read.
+    #[error(transparent)]
+    Doors(#[from] DoorsError),
+    /// No token.
+    #[error(transparent)]
+    Token(#[from] token::NoRandom),
     /// Serving ended.
     #[error(transparent)]
     Serve(#[from] serve::Error),
@@ -78,9 +86,10 @@ pub async fn serve(options: &config::Serve, stop: CancellationToken) -> Result<(
         Tables::Migrate
     };
     // Before anything is written anywhere.
-    options.server.address()?;
+    options.doors.allow(options.server.listen)?;
+    let doors = Doors::open(options.doors.auth_file.as_deref(), options.doors.tls().as_ref())?;
     let database = fit(&options.database.database_url, options.database.allow_fsync_off).await?;
-    on(database, tables, &options.server, stop).await
+    on(database, tables, &options.server, doors, stop).await
 }
 
 /// Brings the tables up to date.
@@ -97,24 +106,39 @@ pub async fn migrate_only(options: &config::Database) -> Result<(), Error> {
 
 /// Starts a private Postgres and serves on it.
 pub async fn dev(options: &config::Dev, stop: CancellationToken) -> Result<(), Error> {
-    options.server.address()?;
+    options.allow()?;
+    let doors = Doors::open(None, None)?;
     let Some(cluster) = dev::start(options, &stop).await? else {
         return Ok(());
     };
     let served = async {
         let database = fit(&dev::database_url(&cluster), false).await?;
         dev::introduce(options, &cluster);
-        on(database, Tables::Migrate, &options.server, stop).await
+        on(database, Tables::Migrate, &options.server, doors, stop).await
     };
     let served = served.await;
     cluster.stop().await?;
     served
 }
 
+/// Makes a bearer token. The token and its line go to standard output, each a line of its own for programs; what to do with
+/// them goes to standard error, for people.
+pub fn make_token() -> Result<(), Error> {
+    let made = token::generate()?;
+    eprintln!(
+        "The token, for whoever is to call. It is kept nowhere, so this is the only time that it is shown:"
+    );
+    tell(made.expose_secret());
+    eprintln!("Its line, for this principal in the auth file of every server:");
+    tell(&format!("tokens = [\"{}\"]", TokenHash::of(&made)));
+    Ok(())
+}
+
 async fn on(
     database: Database,
     tables: Tables,
     options: &config::Server,
+    doors: Doors,
     stop: CancellationToken,
 ) -> Result<(), Error> {
     match tables {
@@ -131,7 +155,7 @@ async fn on(
         ledger: Arc::new(reader.clone()),
         upkeep: reader,
     };
-    Ok(serve::serve(store, options, stop).await?)
+    Ok(serve::serve(store, options, doors, stop).await?)
 }
 
 /// The database, if acknowledged commits survive there, or if that is said not to matter.

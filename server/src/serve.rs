@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::{Doors, refresh};
 use crate::committer::Committer;
 use crate::config;
 use crate::grpc;
@@ -42,9 +43,6 @@ pub struct Store<C, L, U> {
 /// Why serving ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The options contradict themselves.
-    #[error(transparent)]
-    Config(#[from] config::Error),
     /// Somebody else has the port, or the address is not this machine's.
     #[error("cannot listen on {address}; is another server running there? --listen names another address")]
     Listen {
@@ -63,23 +61,30 @@ pub enum Error {
 pub async fn serve<C: Connect, L: Ledger, U: Upkeep>(
     store: Store<C, L, U>,
     options: &config::Server,
+    doors: Doors,
     stop: CancellationToken,
 ) -> Result<(), Error> {
-    let address = options.address()?;
+    let address = options.listen;
     let failed = |source| Error::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
 
     let protocol = options.protocol();
-    let committer = Arc::new(Committer::start(store.connect, protocol, options.committer()));
-    let gate = Gate::new(Arc::clone(&committer));
+    let committing = options.committer();
+    let committer = Arc::new(Committer::start(store.connect, protocol, committing));
+    // One batch under way and one gathered in every lane; more would wait there, where nobody takes turns.
+    let gate = Gate::new(Arc::clone(&committer), 2 * committing.lanes * committing.batch);
     let edge = grpc::Edge::new(Arc::new(gate.clone()), store.ledger, protocol, gate.closing());
+    let edge = edge.behind(doors.keeper);
+    let listener = grpc::Listener::new(listener, doors.tls);
     let sweeping = CancellationToken::new();
     let sweeper = tokio::spawn(sweeper::run(
         store.upkeep,
         Arc::clone(&committer),
         sweeping.clone(),
     ));
+
+    let looking = tokio::spawn(refresh::keep_looking(doors.files, sweeping.clone()));
 
     tell(&format!("deed-server ready on {bound}"));
     tracing::info!(server.address = %bound, "ready");
@@ -110,6 +115,7 @@ pub async fn serve<C: Connect, L: Ledger, U: Upkeep>(
     let drained = timeout(LAST_TRANSACTIONS, async {
         // A sweep that is cut off has lost nothing: the next one finds the same rows.
         let _swept = sweeper.await;
+        let _looked = looking.await;
         committer.stop().await;
     });
     if drained.await.is_err() {

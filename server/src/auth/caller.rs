@@ -5,13 +5,17 @@ use std::sync::Arc;
 use deed_core::text::{Namespace, Principal};
 use secrecy::SecretString;
 
-use super::{Error, Keeper, Member, Policy, Right};
+use super::certificate::CertificateName;
+use super::policy::Proven;
+use super::{Error, Keeper, Member, Policy, Right, jwt};
 
 /// What a caller showed at the door.
 #[derive(Clone, Debug, Default)]
 pub struct Presented {
     /// A token or a JWT, without the word `Bearer`.
     pub bearer: Option<SecretString>,
+    /// The names of the client certificate that its connection was made with.
+    pub certificate: Option<Arc<[CertificateName]>>,
 }
 
 /// Where somebody may do something.
@@ -28,28 +32,23 @@ pub enum Scope {
 pub struct Caller {
     keeper: Keeper,
     policy: Arc<Policy>,
-    member: Arc<Member>,
+    proven: Proven,
     presented: Presented,
 }
 
 impl Caller {
-    pub(super) fn new(
-        keeper: Keeper,
-        policy: Arc<Policy>,
-        member: Arc<Member>,
-        presented: Presented,
-    ) -> Self {
+    pub(super) fn new(keeper: Keeper, policy: Arc<Policy>, proven: Proven, presented: Presented) -> Self {
         Self {
             keeper,
             policy,
-            member,
+            proven,
             presented,
         }
     }
 
     /// Who it is.
     pub fn principal(&self) -> &Principal {
-        &self.member.name
+        &self.proven.member.name
     }
 
     /// Whether it may do this there, by the policy that is in force now.
@@ -75,16 +74,19 @@ impl Caller {
     }
 
     /// The same caller by the policy in force.
-    // SUBTLE: a stream may live for hours. Asked only when it was opened, a caller whose token was taken back would go on
-    // until it hangs up.
+    // SUBTLE: a stream may live for hours. Asked only when it was opened, a caller whose token was taken back or has expired
+    // would go on until it hangs up.
     fn now(&self) -> Result<Arc<Member>, Error> {
         let policy = self.keeper.policy();
         if Arc::ptr_eq(&policy, &self.policy) {
-            return Ok(Arc::clone(&self.member));
+            return match self.proven.until {
+                Some(until) if jwt::now() > until => Err(Error::CredentialsRefused),
+                Some(_) | None => Ok(Arc::clone(&self.proven.member)),
+            };
         }
-        let member = policy.authenticate(&self.presented)?;
-        if member.name == self.member.name {
-            Ok(member)
+        let proven = policy.authenticate(&self.presented)?;
+        if proven.member.name == self.proven.member.name {
+            Ok(proven.member)
         } else {
             Err(Error::CredentialsRefused)
         }

@@ -5,11 +5,21 @@
 //! that an owner speaks under its own token only is the core's rule.
 
 mod caller;
+pub mod certificate;
+mod current;
+mod doors;
+mod file;
+pub mod jwt;
 mod keeper;
 mod policy;
+pub mod refresh;
 mod role;
+pub mod tls;
+pub mod token;
 
 pub use caller::{Caller, Presented, Scope};
+pub use doors::{Doors, DoorsError};
+pub use file::{FileError, load};
 pub use keeper::Keeper;
 pub use policy::{Member, Policy};
 pub use role::{Right, Rights, Role};

@@ -1,7 +1,8 @@
 //! What the command line and the environment say. Every option is also a `DEED_*` variable; the command line wins. It
 //! checks what can be checked without looking at the machine; `serve` and `dev` find out the rest.
 
-mod length;
+mod doors;
+pub(crate) mod length;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use deed_core::Protocol;
 use deed_core::time::Span;
 use secrecy::SecretString;
+
+pub use doors::{Doors, Wanted};
 
 use crate::committer;
 
@@ -48,6 +51,8 @@ pub enum Command {
     Migrate(Database),
     /// Start a private Postgres and serve on it: for a first look, and for development.
     Dev(Dev),
+    /// Make a bearer token: prints the token, which is kept nowhere, and the line for the auth file.
+    Token,
 }
 
 /// How to log.
@@ -68,6 +73,9 @@ pub struct Serve {
     /// How to serve.
     #[command(flatten)]
     pub server: Server,
+    /// Who may come in.
+    #[command(flatten)]
+    pub doors: Doors,
     /// Do not bring the tables up to date at the start: somebody else does, before (`deed-server migrate`). Where
     /// they are not, the server does not start.
     #[arg(long, env = "DEED_NO_MIGRATE", value_parser = BoolishValueParser::new())]
@@ -106,16 +114,24 @@ pub struct Dev {
     pub server: Server,
 }
 
+impl Dev {
+    /// Refuses every address that others reach.
+    pub fn allow(&self) -> Result<(), Error> {
+        let listen = self.server.listen;
+        if listen.ip().is_loopback() {
+            Ok(())
+        } else {
+            Err(Error::DevBeyondThisMachine { listen })
+        }
+    }
+}
+
 /// How to serve.
 #[derive(Debug, Args)]
 pub struct Server {
     /// Address and port; port 0 takes any that is free, and a line of output says which.
     #[arg(long, env = "DEED_LISTEN", default_value = LISTEN)]
     pub listen: SocketAddr,
-    /// Listen beyond this machine although callers are not authenticated: whoever reaches the port is trusted with
-    /// every action.
-    #[arg(long, env = "DEED_INSECURE_LISTEN_ANYWHERE", value_parser = BoolishValueParser::new())]
-    pub insecure_listen_anywhere: bool,
     /// Lanes that write at the same time; each holds one database connection.
     #[arg(long, env = "DEED_LANES", default_value_t = committer::Options::default().lanes, value_parser = some)]
     pub lanes: usize,
@@ -131,28 +147,38 @@ pub struct Server {
 /// Why these options cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no authentication yet.
+    /// Nobody would be asked who it is.
     #[error(
-        "refusing to listen on {listen}: callers are not authenticated, so whoever reaches that address would be trusted \
-         with every action; listen on 127.0.0.1, or name --insecure-listen-anywhere if the network in front of it is \
-         trusted as a whole"
+        "refusing to listen on {listen}: without --auth-file and --tls-certificate whoever reaches that address would be \
+         trusted with every action; give both, listen on 127.0.0.1, or name --insecure-listen-anywhere if the network in \
+         front of it is trusted as a whole"
     )]
-    ListensAnywhere {
+    TrustsAnybody {
+        /// The address.
+        listen: SocketAddr,
+    },
+    /// Tokens could be read on the way.
+    #[error(
+        "refusing to listen on {listen}: without --tls-certificate tokens could be read on their way to that address; \
+         give it with --tls-key, listen on 127.0.0.1, or name --insecure-listen-anywhere if the network in front of it \
+         is trusted as a whole"
+    )]
+    PlainText {
+        /// The address.
+        listen: SocketAddr,
+    },
+    /// A first look is nobody else's.
+    #[error(
+        "refusing to listen on {listen}: `dev` asks nobody who it is, so it listens on this machine only; `serve` can \
+         listen elsewhere"
+    )]
+    DevBeyondThisMachine {
         /// The address.
         listen: SocketAddr,
     },
 }
 
 impl Server {
-    /// The address, if it may be listened on.
-    pub fn address(&self) -> Result<SocketAddr, Error> {
-        if self.listen.ip().is_loopback() || self.insecure_listen_anywhere {
-            Ok(self.listen)
-        } else {
-            Err(Error::ListensAnywhere { listen: self.listen })
-        }
-    }
-
     /// The protocol with this deployment's numbers.
     pub fn protocol(&self) -> Protocol {
         let micros = u64::try_from(self.max_clock_step.as_micros()).unwrap_or(u64::MAX);
@@ -217,13 +243,63 @@ mod tests {
     }
 
     #[test]
-    fn other_addresses_than_the_loopback_are_refused_unless_named_insecure() {
-        assert!(serve(&[]).server.address().is_ok());
+    fn other_addresses_than_the_loopback_need_tls_and_authentication_or_to_be_named_insecure() {
+        let told = |more: &[&str]| {
+            let serve = serve(more);
+            serve
+                .doors
+                .allow(serve.server.listen)
+                .map_err(|refused| refused.to_string())
+        };
         let anywhere = ["--listen", "0.0.0.0:7717"];
-        let refused = serve(&anywhere).server.address().unwrap_err().to_string();
-        assert!(refused.contains("--insecure-listen-anywhere"), "{refused}");
-        let named = [anywhere[0], anywhere[1], "--insecure-listen-anywhere"];
-        assert!(serve(&named).server.address().is_ok());
+        let tls = ["--tls-certificate", "c.pem", "--tls-key", "k.pem"];
+        let auth = ["--auth-file", "auth.toml"];
+        assert!(told(&[]).is_ok());
+        for (more, lacks) in [
+            (anywhere.to_vec(), "--auth-file"),
+            ([&anywhere[..], &tls].concat(), "--auth-file"),
+            ([&anywhere[..], &auth].concat(), "--tls-certificate"),
+        ] {
+            let refused = told(&more).unwrap_err();
+            assert!(refused.contains(lacks), "{more:?}: {refused}");
+            assert!(refused.contains("--insecure-listen-anywhere"), "{refused}");
+            assert!(told(&[&more[..], &["--insecure-listen-anywhere"]].concat()).is_ok());
+        }
+        assert!(told(&[&anywhere[..], &tls, &auth].concat()).is_ok());
+    }
+
+    #[test]
+    fn dev_listens_on_this_machine_only_and_nothing_names_another() {
+        let dev = |more: &[&str]| Cli::try_parse_from(["deed-server", "dev"].iter().chain(more));
+        let Command::Dev(here) = dev(&[]).unwrap().command else {
+            panic!()
+        };
+        assert!(here.allow().is_ok());
+        let Command::Dev(beyond) = dev(&["--listen", "192.0.2.1:7717"]).unwrap().command else {
+            panic!()
+        };
+        assert!(beyond.allow().is_err());
+        assert!(dev(&["--insecure-listen-anywhere"]).is_err());
+    }
+
+    #[test]
+    fn half_a_door_is_none() {
+        for half in [
+            &["--tls-certificate", "c.pem"][..],
+            &["--tls-key", "k.pem"],
+            &["--tls-client-ca", "ca.pem", "--auth-file", "auth.toml"],
+            &[
+                "--tls-client-ca",
+                "ca.pem",
+                "--tls-certificate",
+                "c.pem",
+                "--tls-key",
+                "k.pem",
+            ],
+        ] {
+            let given = ["deed-server", "serve", "--database-url", "postgres:///"];
+            assert!(Cli::try_parse_from(given.iter().chain(half)).is_err(), "{half:?}");
+        }
     }
 
     #[test]

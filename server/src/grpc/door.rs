@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::future::Either;
-use http::{HeaderMap, Request, Response, header};
+use http::{Request, Response, header};
 use secrecy::SecretString;
 use tonic::Status;
 use tonic::body::Body;
+use tonic::transport::server::TcpConnectInfo;
 use tower::{Layer, Service};
 
 use super::error::Failure;
+use super::listen::Peer;
 use crate::auth::{Error, Keeper, Presented};
 
 /// The one service that is open to everybody.
@@ -60,8 +62,15 @@ where
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        let remote = request.extensions().get::<Peer>().and_then(|peer| peer.remote);
+        // Where tonic looks for the address that a handler asks it for.
+        let asked_for = TcpConnectInfo {
+            local_addr: None,
+            remote_addr: remote,
+        };
+        request.extensions_mut().insert(asked_for);
         if !request.uri().path().starts_with(HEALTH) {
-            let admitted = presented(request.headers()).and_then(|shown| self.keeper.admit(shown));
+            let admitted = presented(&request).and_then(|shown| self.keeper.admit(shown));
             match admitted {
                 Ok(caller) => request.extensions_mut().insert(Arc::new(caller)),
                 Err(refused) => {
@@ -74,16 +83,22 @@ where
     }
 }
 
-/// What the headers show. An `authorization` that is no bearer token is refused, not overlooked.
-fn presented(headers: &HeaderMap) -> Result<Presented, Error> {
-    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+/// What the headers and the connection show. An `authorization` that is no bearer token is refused, not overlooked.
+fn presented(request: &Request<Body>) -> Result<Presented, Error> {
+    let peer = request.extensions().get::<Peer>();
+    let certificate = peer.and_then(|peer| peer.certificate.clone());
+    let mut given = request.headers().get_all(header::AUTHORIZATION).iter();
     let Some(value) = given.next() else {
-        return Ok(Presented::default());
+        return Ok(Presented {
+            bearer: None,
+            certificate,
+        });
     };
     let bearer = value.to_str().ok().and_then(|text| text.split_once(' '));
     match (bearer, given.next()) {
         (Some((scheme, token)), None) if scheme.eq_ignore_ascii_case("bearer") => Ok(Presented {
             bearer: Some(SecretString::from(token.trim().to_owned())),
+            certificate,
         }),
         _ => Err(Error::CredentialsRefused),
     }

@@ -10,6 +10,7 @@ mod edge;
 mod envelope;
 mod error;
 mod ledger;
+mod listen;
 mod operations;
 mod ownership;
 mod parse;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use clock::{DEFAULT_DEADLINE, MAX_DEADLINE};
 pub use edge::Edge;
+pub use listen::Listener;
 pub use serve::{ServeError, serve};
 
 /// 8 MiB: larger than any valid message, so that the parser can name the field that is too long; small enough that a

@@ -6,16 +6,15 @@ use deed_proto::FILE_DESCRIPTOR_SET;
 use deed_proto::v1::ledger_server::LedgerServer;
 use deed_proto::v1::operations_server::OperationsServer;
 use deed_proto::v1::ownership_server::OwnershipServer;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic_reflection::server::Builder;
 
 use super::MAX_MESSAGE_BYTES;
 use super::door::DoorLayer;
 use super::edge::Edge;
 use super::envelope::EnvelopeLayer;
+use super::listen::{Incoming, Listener};
 use crate::service::Judge;
 use crate::service::ledger::Ledger;
 
@@ -51,7 +50,7 @@ pub enum ServeError {
 /// as the edge's own stop is cancelled, which may come earlier.
 pub async fn serve<J: Judge, L: Ledger>(
     edge: Edge<J, L>,
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
@@ -90,7 +89,7 @@ pub async fn serve<J: Judge, L: Ledger>(
             stop.cancelled().await;
         }
     };
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let incoming = Incoming::from(listener.into());
     let serving = router.serve_with_incoming_shutdown(incoming, told);
     let overdue = async {
         stop.cancelled().await;
