@@ -17,6 +17,11 @@ mod role;
 pub mod tls;
 pub mod token;
 
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use caller::{Caller, Presented, Scope};
 pub use doors::{Doors, DoorsError};
 pub use file::{FileError, load};
