@@ -78,6 +78,18 @@ impl Receipt {
         }
     }
 
+    /// Whether it says that the effect exists.
+    pub fn proof(&self) -> bool {
+        match self {
+            Self::Completed { .. } => true,
+            Self::Accepted { .. }
+            | Self::Rejected { .. }
+            | Self::NotApplied { .. }
+            | Self::NotSent { .. }
+            | Self::Unknown { .. } => false,
+        }
+    }
+
     /// Whether the send is over, by what the receipt says.
     pub fn ended(&self) -> bool {
         match self {
@@ -149,6 +161,11 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Whether it says that the effect exists.
+    pub fn proof(&self) -> bool {
+        matches!(self.verdict, Verdict::Confirmed { .. })
+    }
+
     /// The external id that it names.
     pub fn external_id(&self) -> Option<&ExternalId> {
         match &self.verdict {

@@ -15,6 +15,9 @@
 //! names it for ever: in evidence, in history, at the receiver. A token authorises; a *version* only guards the row
 //! against a writer that has read an older one.
 //!
+//! Nobody else speaks under a token, with one exception: proof that the effect exists is taken from everybody whom the
+//! edge lets in, under the speaker's own name. It is evidence like a witness's: it ends nobody's send, and gets no grant.
+//!
 //! An execution passes a gate, **begin**, durably and before its first byte leaves. What has not begun can be given to
 //! somebody else when its lease lapses. What has begun may have left an effect, whatever became of its holder: the action
 //! keeps the **attempt** as *undisproved* until evidence says that it left none and will leave none.

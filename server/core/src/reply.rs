@@ -207,7 +207,7 @@ pub enum Refusal {
     /// The token is out of this database's reach.
     #[error("the fencing token was never issued")]
     TokenNeverIssued,
-    /// The token is somebody else's.
+    /// The token is somebody else's, and what came under it is no proof of the effect.
     #[error("the fencing token belongs to another owner's grant")]
     NotYourGrant,
     /// The request id came with other content, or from somebody else.

@@ -27,6 +27,25 @@ pub(super) enum Standing {
     Lost,
 }
 
+/// Who speaks under a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// Whoever the token was granted to.
+    Holder,
+    /// Somebody else, whose word is evidence and nothing more.
+    Witness,
+}
+
+impl Speaker {
+    /// What it may want after its evidence.
+    pub fn may_want(self, then: Then) -> Then {
+        match self {
+            Self::Holder => then,
+            Self::Witness => Then::Nothing,
+        }
+    }
+}
+
 impl Case<'_> {
     /// I9: a repeat gets the same grant or none.
     pub fn repeat(&mut self, past: &PastRequest) -> Result<NextStep, Refusal> {
@@ -163,28 +182,43 @@ impl Case<'_> {
         });
     }
 
-    /// What the token is to this action, and whether this caller may speak under it.
+    /// What the token is to this action. Only its holder may speak under it.
     pub fn standing(&self, token: Token) -> Result<Standing, Refusal> {
-        let mine = |holder: &Caller| {
+        match self.place(token)? {
+            (standing, Speaker::Holder) => Ok(standing),
+            (_, Speaker::Witness) => Err(Refusal::NotYourGrant),
+        }
+    }
+
+    /// The same for evidence. I11: proof of the effect is taken from everybody, under the speaker's own name; the rest from
+    /// the token's holder only.
+    pub fn standing_of_evidence(&self, token: Token, proof: bool) -> Result<(Standing, Speaker), Refusal> {
+        match self.place(token)? {
+            (_, Speaker::Witness) if !proof => Err(Refusal::NotYourGrant),
+            placed => Ok(placed),
+        }
+    }
+
+    fn place(&self, token: Token) -> Result<(Standing, Speaker), Refusal> {
+        let speaker = |holder: &Caller| {
             if *holder == self.request.caller {
-                Ok(())
+                Speaker::Holder
             } else {
-                Err(Refusal::NotYourGrant)
+                Speaker::Witness
             }
         };
         if let Some(grant) = self.action.grant.as_ref().filter(|grant| grant.token == token) {
-            mine(&grant.holder)?;
-            return Ok(Standing::Current);
+            return Ok((Standing::Current, speaker(&grant.holder)));
         }
         if let Some(past) = &self.remembered.token {
-            mine(&past.holder)?;
-            return Ok(Standing::Past(past.clone()));
+            return Ok((Standing::Past(past.clone()), speaker(&past.holder)));
         }
         let reach = self.now.plus(TOKEN_REACH).millis();
         if token > self.action.token && token.number() > reach {
             return Err(Refusal::TokenNeverIssued);
         }
-        Ok(Standing::Lost)
+        // Nobody is known to hold it, so whoever speaks is taken for its holder.
+        Ok((Standing::Lost, Speaker::Holder))
     }
 
     /// I5: the go/no-go gate. Anything but `Execute` in the answer means: do not send.

@@ -1,7 +1,7 @@
 //! Lookups: what a verifier or a witness found. Absence counts only when nothing can be on its way any more.
 
 use super::case::Case;
-use super::claim::Standing;
+use super::claim::{Speaker, Standing};
 use crate::action::{Basis, Ended, GrantKind, NextLookup, State, Stop, Word};
 use crate::event::What;
 use crate::evidence::{Observation, Seen, Verdict};
@@ -23,15 +23,16 @@ enum Weight {
 
 impl Case<'_> {
     /// What a verifier found, under the token of its grant.
-    pub fn verify(&mut self, token: Token, observation: &Observation) -> Result<(), Refusal> {
+    pub fn verify(&mut self, token: Token, observation: &Observation) -> Result<Speaker, Refusal> {
         self.check_facts(observation)?;
-        let standing = self.standing(token)?;
+        let (standing, speaker) = self.standing_of_evidence(token, observation.proof())?;
         let mut weight = Weight::Evidence;
         let mut lapsed = false;
         let mut attempt = None;
         match (&standing, &mut self.action.grant) {
             (Standing::Current, Some(grant)) if grant.kind == GrantKind::Verify => {
-                if matches!(grant.ended, None | Some(Ended::Lapsed)) {
+                let open = matches!(grant.ended, None | Some(Ended::Lapsed));
+                if open && speaker == Speaker::Holder {
                     lapsed = grant.ended == Some(Ended::Lapsed);
                     grant.ended = Some(Ended::Evidence);
                     let granted_at = grant.granted_at;
@@ -50,7 +51,7 @@ impl Case<'_> {
         self.action.token = self.action.token.max(token);
         self.note_lost_send(&standing, token);
         self.found(observation, weight, attempt, Some(token), lapsed);
-        Ok(())
+        Ok(speaker)
     }
 
     /// A lookup that this database never granted was granted because somebody had sent: a failover lost that send too.

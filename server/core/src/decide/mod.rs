@@ -134,16 +134,16 @@ impl Case<'_> {
                 if fresh {
                     self.record(What::Planned);
                 }
-                self.report(*token, receipt)?;
-                self.proceed(*then)
+                let speaker = self.report(*token, receipt)?;
+                self.proceed(speaker.may_want(*then))
             }
             Ask::Verify {
                 token,
                 observation,
                 then,
             } => {
-                self.verify(*token, observation)?;
-                self.proceed(*then)
+                let speaker = self.verify(*token, observation)?;
+                self.proceed(speaker.may_want(*then))
             }
             Ask::Renew { token } => return self.renew(*token),
             Ask::Release { token } => self.release(*token)?,

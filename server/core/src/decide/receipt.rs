@@ -1,7 +1,7 @@
 //! Receipts: what an executor says about its own attempt. Late ones are evidence, never lost, never commands.
 
 use super::case::Case;
-use super::claim::Standing;
+use super::claim::{Speaker, Standing};
 use crate::action::{Basis, Closure, Doubt, Ended, Flag, GrantKind, NextLookup, State, Stop, Word};
 use crate::contract::ConfirmBy;
 use crate::event::What;
@@ -13,9 +13,9 @@ use crate::time::{Span, Timestamp};
 
 impl Case<'_> {
     /// I6: a receipt speaks for its own attempt only.
-    pub fn report(&mut self, token: Token, receipt: &Receipt) -> Result<(), Refusal> {
-        let standing = self.standing(token)?;
-        let own = matches!(standing, Standing::Current);
+    pub fn report(&mut self, token: Token, receipt: &Receipt) -> Result<Speaker, Refusal> {
+        let (standing, speaker) = self.standing_of_evidence(token, receipt.proof())?;
+        let own = matches!(standing, Standing::Current) && speaker == Speaker::Holder;
         let live = own && self.action.live_grant(self.now).is_some();
         let (kind, known, lease_end) = self.attempt_of(&standing);
         if kind == GrantKind::Verify {
@@ -44,7 +44,9 @@ impl Case<'_> {
             let expires_at = lease_end;
             self.record(What::Released { expires_at }).token = Some(token);
         }
-        if receipt.ended() {
+        // SUBTLE: that its send is over only the sender knows. Believed from somebody else, it would let an absence count
+        // while the send is still under way.
+        if receipt.ended() && speaker == Speaker::Holder {
             self.note_end(number);
         }
         match receipt {
@@ -68,7 +70,7 @@ impl Case<'_> {
             }
         }
         self.resettle();
-        Ok(())
+        Ok(speaker)
     }
 
     /// Kind, attempt and last told expiry of the grant that a receipt speaks for.

@@ -14,6 +14,8 @@ mod honest;
 #[cfg(test)]
 mod lookups;
 #[cfg(test)]
+mod others;
+#[cfg(test)]
 mod proofs;
 #[cfg(test)]
 mod properties;

@@ -81,11 +81,19 @@ fn nobody_speaks_under_anothers_grant() {
         w.begin(W2, first),
         w.renew(W2, first),
         w.release(W2, first),
-        w.report(W2, first, completed("X")),
-        w.verify(W2, first, seen("X")),
+        w.report(W2, first, accepted("X", 1)),
+        w.report(W2, first, rejected("no")),
+        w.report(W2, first, not_applied(0)),
+        w.report(W2, first, not_sent()),
+        w.report(W2, first, unknown_ended()),
+        w.verify(W2, first, absent()),
+        w.verify(W2, first, pending(1)),
+        w.verify(W2, first, unclear()),
+        w.verify(W2, first, failed_id("X")),
     ] {
         assert_eq!(told.refused(), Refusal::NotYourGrant);
     }
+    assert_eq!((w.state(), w.evidence()), (State::Sent, 0), "nothing of it is kept");
     w.at(6.0).claim(W2).verifies();
     assert_eq!(
         w.report(W2, first, unknown()).refused(),
