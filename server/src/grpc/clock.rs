@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 
+use crate::service::Line;
+
 /// A caller that names no deadline still wants an answer before it has forgotten the question.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -23,6 +25,8 @@ pub struct Life {
     pub arrived: Instant,
     /// When its caller gives up, or when the replica does.
     pub deadline: Instant,
+    /// With whose calls it takes turns.
+    pub line: Line,
 }
 
 impl Life {
@@ -48,6 +52,7 @@ impl Life {
         Self {
             arrived,
             deadline: arrived + allowed,
+            line: Line::Connection(None),
         }
     }
 

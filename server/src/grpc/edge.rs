@@ -22,7 +22,7 @@ use super::parse::calls;
 use super::tell::{action, step};
 use crate::auth::{self, Caller, Keeper, Policy};
 use crate::service::ledger::Ledger;
-use crate::service::{self, Call, Judge, Judged};
+use crate::service::{self, Call, Judge, Judged, Line};
 
 /// Serves `Ownership`, `Ledger` and `Operations` for one judge and one ledger.
 #[derive(Debug)]
@@ -65,7 +65,10 @@ pub(super) fn command<M: calls::Call>(caller: &Caller, message: M) -> Result<Com
 /// The life that the envelope gave to a call.
 pub(super) fn life<T>(request: &tonic::Request<T>) -> Life {
     let given = request.extensions().get::<Life>().copied();
-    given.unwrap_or_else(|| Life::lasting(DEFAULT_DEADLINE))
+    Life {
+        line: Line::Connection(request.remote_addr()),
+        ..given.unwrap_or_else(|| Life::lasting(DEFAULT_DEADLINE))
+    }
 }
 
 impl<J: Judge, L: Ledger> Edge<J, L> {
@@ -97,27 +100,12 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
             arrived: life.arrived,
             deadline: life.deadline,
         };
-        Ok(self.judge.judge(call).await?)
+        Ok(self.judge.judge_in_turn(life.line, call).await?)
     }
 
     /// Judges a call of a worker or witness.
     pub(super) async fn answer(&self, command: Command, life: Life) -> Result<v1::Answer, Failure> {
-        let judged = self.judge(command, life).await?;
-        match judged.reply {
-            Reply::Step(answer) => Ok(step::answer(*answer, judged.waited, judged.now)),
-            // Only a renewal is answered so, and a renewal does not come here.
-            Reply::Renewed { .. } => Ok(v1::Answer::default()),
-        }
-    }
-
-    /// Parses and judges a call of a worker.
-    pub(super) async fn call<M: calls::Call>(
-        &self,
-        request: tonic::Request<M>,
-    ) -> Result<v1::Answer, Failure> {
-        let (caller, life) = (caller(&request)?, life(&request));
-        let command = command(&caller, request.into_inner())?;
-        self.answer(command, life).await
+        Ok(told(self.judge(command, life).await?))
     }
 
     /// One action as it stands, and the stored version.
@@ -132,19 +120,11 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
     }
 }
 
-/// A renewal's lease, as told.
-pub(super) fn renewed(judged: Judged) -> v1::renew_result::Result {
-    use super::tell::time;
-    use v1::renew_result::Result as Kind;
+/// How an action stands, as told.
+pub(super) fn told(judged: Judged) -> v1::Answer {
     match judged.reply {
-        Reply::Renewed {
-            lease_left,
-            expires_at,
-        } => Kind::Renewed(v1::renew_result::Renewed {
-            lease_left: Some(time::span(lease_left)),
-            lease_expires_at: Some(time::point(expires_at)),
-            waited: Some(time::span(judged.waited)),
-        }),
-        Reply::Step(answer) => Kind::Lost(step::next_step(*answer, judged.waited, judged.now)),
+        Reply::Step(answer) => step::answer(*answer, judged.waited, judged.now),
+        // Only a renewal is answered so, and a renewal does not come here.
+        Reply::Renewed { .. } => v1::Answer::default(),
     }
 }

@@ -78,7 +78,8 @@ fn bare_error(headers: &HeaderMap) -> Option<Status> {
     Status::from_header_map(headers).filter(|status| status.code() != Code::Ok && status.details().is_empty())
 }
 
-fn told(status: &Status) -> Told {
+/// What the transport refused, as the error table would have told it.
+pub fn told(status: &Status) -> Told {
     match status.code() {
         Code::Unimplemented if !status.message().is_empty() => {
             Told::new(Code::Unimplemented, "ENCODING_NOT_SUPPORTED", status.message())

@@ -4,6 +4,7 @@
 //! nothing about actions and remembers nothing: commands go to a [`Judge`](crate::service::Judge), questions to a [`Ledger`](crate::service::ledger::Ledger). Nobody outside
 //! this module sees tonic or the generated types.
 
+mod batch;
 mod clock;
 mod door;
 mod edge;
@@ -15,8 +16,10 @@ mod operations;
 mod ownership;
 mod parse;
 mod serve;
+mod session;
 mod tell;
 mod wait;
+mod worker;
 
 #[cfg(test)]
 mod testing;

@@ -3,5 +3,6 @@
 mod calls;
 mod hostile;
 mod pages;
+mod sessions;
 mod stopping;
 mod waiting;

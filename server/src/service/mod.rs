@@ -1,7 +1,8 @@
-//! Admission and deadlines. Knows neither tonic nor SQL: commands in, judged replies out.
+//! Admission, fair shares and deadlines. Knows neither tonic nor SQL: commands in, judged replies out.
 
 mod gate;
 pub mod ledger;
+mod turns;
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use deed_core::reply::{Refusal, Reply};
 use deed_core::time::{Span, Timestamp};
 
 pub use gate::Gate;
+pub use turns::Line;
 
 /// A command that was judged, with how long it waited inside the service before the database's time of its judgement.
 #[derive(Debug)]
@@ -69,6 +71,11 @@ pub struct Call {
 pub trait Judge: Send + Sync + 'static {
     /// Judges one call and answers after its commit, or says why not. Dropping the future gives the call up.
     fn judge(&self, call: Call) -> impl Future<Output = Result<Judged, Error>> + Send;
+
+    /// The same for a call that stands in a line. Only who bounds what is inside takes turns.
+    fn judge_in_turn(&self, _line: Line, call: Call) -> impl Future<Output = Result<Judged, Error>> + Send {
+        self.judge(call)
+    }
 
     /// Begins to watch one action. Read it after this, not before, or a change in between is missed.
     fn watch(&self, key: &ActionKey) -> impl Watch + Send;

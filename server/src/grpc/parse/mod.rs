@@ -3,6 +3,7 @@
 //! Every field is bounded and checked here, once, and what is wrong with it is said with the field's path. Whether a
 //! valid call is a good idea is not asked here: the core decides.
 
+pub mod batch;
 pub mod calls;
 pub mod contract;
 pub mod decisions;

@@ -1,7 +1,6 @@
 //! A judge and a ledger in memory: the core over a map, with a clock that tests turn by hand.
 
 use std::collections::BTreeMap;
-use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ pub enum Mood {
     Well,
     /// The database is away.
     Away,
-    /// Calls are never answered.
+    /// Calls are not answered before they are let go.
     Stuck,
 }
 
@@ -38,6 +37,10 @@ pub struct Stored {
     pub held: Option<String>,
     /// Calls that were judged.
     pub judged: usize,
+    /// The actions of all calls, in the order in which they came.
+    pub came: Vec<String>,
+    /// Calls that wait to be let go.
+    pub waiting: usize,
     pub waited: Span,
     /// How often an action was read.
     pub looks: usize,
@@ -63,6 +66,10 @@ impl Stored {
         }
         judgement.reply
     }
+
+    fn holds(&self, command: &Command) -> bool {
+        self.mood == Mood::Stuck || self.held.as_deref() == Some(command.key.action_id.as_str())
+    }
 }
 
 /// Shared by the server and the test.
@@ -75,6 +82,23 @@ pub const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 impl Memory {
     pub fn with<T>(&self, look: impl FnOnce(&mut Stored) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets go whatever waits.
+    pub fn release(&self) {
+        self.with(|stored| {
+            stored.mood = Mood::Well;
+            stored.held = None;
+            stored.changes.send_replace(());
+        });
+    }
+
+    /// Waits until what is stored looks like this.
+    pub async fn until(&self, look: impl Fn(&Stored) -> bool) {
+        let mut changes = self.with(|stored| stored.changes.subscribe());
+        while !self.with(|stored| look(stored)) {
+            changes.changed().await.unwrap();
+        }
     }
 
     fn well(&self) -> Result<(), Error> {
@@ -91,11 +115,10 @@ impl Memory {
 impl Judge for Memory {
     async fn judge(&self, call: Call) -> Result<Judged, Error> {
         self.well()?;
-        let held = |stored: &mut Stored| {
-            stored.mood == Mood::Stuck || stored.held.as_deref() == Some(call.command.key.action_id.as_str())
-        };
-        if self.with(held) {
-            pending::<()>().await;
+        self.with(|stored| stored.came.push(call.command.key.action_id.as_str().to_owned()));
+        if self.with(|stored| stored.holds(&call.command)) {
+            let _waits = Waiting::among(self);
+            self.until(|stored| !stored.holds(&call.command)).await;
         }
         self.with(|stored| {
             Ok(Judged {
@@ -109,6 +132,28 @@ impl Judge for Memory {
     /// Of all actions alike: being told once too often is allowed.
     fn watch(&self, _key: &ActionKey) -> impl Watch + Send {
         Watching(self.with(|stored| stored.changes.subscribe()))
+    }
+}
+
+/// Counts one call that waits, until it is dropped.
+struct Waiting<'a>(&'a Memory);
+
+impl<'a> Waiting<'a> {
+    fn among(memory: &'a Memory) -> Self {
+        memory.with(|stored| {
+            stored.waiting += 1;
+            stored.changes.send_replace(());
+        });
+        Self(memory)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.with(|stored| {
+            stored.waiting -= 1;
+            stored.changes.send_replace(());
+        });
     }
 }
 
@@ -146,11 +191,15 @@ impl Ledger for Memory {
         }))
     }
 
-    async fn list(&self, _: &ListFilter, after: Option<&Position>, limit: u32) -> Result<Page, Error> {
+    async fn list(&self, filter: &ListFilter, after: Option<&Position>, limit: u32) -> Result<Page, Error> {
         self.well()?;
         let limit = usize::try_from(limit).unwrap();
+        let readable = |row: &&Action| {
+            let mut namespaces = filter.readable.iter().flatten();
+            filter.readable.is_none() || namespaces.any(|namespace| *namespace == row.key.namespace)
+        };
         Ok(self.with(|stored| {
-            let rows = stored.actions.values().map(|(action, _)| action);
+            let rows = stored.actions.values().map(|(action, _)| action).filter(readable);
             let mut later = rows.filter(|row| after.is_none_or(|position| row.key > position.key));
             let actions: Vec<_> = later.by_ref().take(limit).cloned().collect();
             Page {

@@ -1,6 +1,7 @@
 //! A real server on the loopback, and what clients see of it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use bytes::{Buf, BufMut};
 use deed_core::Protocol;
@@ -20,7 +21,8 @@ use tonic::{Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use super::memory::Memory;
-use crate::grpc::{Edge, ServeError, serve};
+use crate::grpc::{Edge, MAX_DEADLINE, ServeError, serve};
+use crate::service::{Gate, Judge};
 
 /// A server; stops when dropped.
 pub struct Running {
@@ -34,10 +36,28 @@ pub struct Running {
 
 impl Running {
     pub async fn start() -> Self {
+        let (memory, stop) = (Memory::default(), CancellationToken::new());
+        Self::serving(memory.clone(), Arc::new(memory), stop.clone(), stop).await
+    }
+
+    /// With a gate before the memory; the gate begins to drain when it is closed.
+    pub async fn behind_a_gate(places: usize) -> (Self, Gate<Memory>) {
         let memory = Memory::default();
-        let stop = CancellationToken::new();
-        let shared = std::sync::Arc::new(memory.clone());
-        let edge = Edge::new(shared.clone(), shared, Protocol::default(), stop.clone());
+        // What is stuck keeps its place, or who is next would depend on how fast the machine is.
+        let gate = Gate::new(Arc::new(memory.clone()), places).at_work_for(MAX_DEADLINE);
+        let (judge, draining) = (Arc::new(gate.clone()), gate.closing());
+        let running = Self::serving(memory, judge, draining, CancellationToken::new()).await;
+        (running, gate)
+    }
+
+    async fn serving<J: Judge>(
+        memory: Memory,
+        judge: Arc<J>,
+        draining: CancellationToken,
+        stop: CancellationToken,
+    ) -> Self {
+        let ledger = Arc::new(memory.clone());
+        let edge = Edge::new(judge, ledger, Protocol::default(), draining);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(serve(edge, listener, stop.clone()));
@@ -122,7 +142,7 @@ pub fn field(status: &Status) -> String {
 
 /// Messages as bytes.
 #[derive(Clone, Copy, Default)]
-struct Raw;
+pub struct Raw;
 
 impl Codec for Raw {
     type Encode = Vec<u8>;

@@ -292,27 +292,6 @@ async fn a_call_that_comes_later_says_its_name() {
             ownership.claim_due(v1::ClaimDueRequest::default()).await.err(),
         ),
         (
-            "BatchClaim",
-            ownership
-                .batch_claim(v1::BatchClaimRequest::default())
-                .await
-                .err(),
-        ),
-        (
-            "BatchReport",
-            ownership
-                .batch_report(v1::BatchReportRequest::default())
-                .await
-                .err(),
-        ),
-        (
-            "Session",
-            ownership
-                .session(tokio_stream::empty::<v1::SessionRequest>())
-                .await
-                .err(),
-        ),
-        (
             "WatchActions",
             ledger
                 .watch_actions(v1::WatchActionsRequest::default())
