@@ -59,7 +59,8 @@ impl Served {
             ..committer::Options::default()
         };
         let connector = Arc::new(Connector::new(stored.clone()));
-        let gate = Gate::new(Arc::new(Committer::start(connector, protocol, options)));
+        let committer = Arc::new(Committer::start(connector, protocol, options));
+        let gate = Gate::new(committer, 2 * options.lanes * options.batch);
         let reader = Arc::new(Reader::new(stored));
         let edge = Edge::new(Arc::new(gate.clone()), reader, protocol, gate.closing());
         let listener = TcpListener::bind("127.0.0.1:0").await?;
