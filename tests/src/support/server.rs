@@ -124,6 +124,11 @@ impl Server {
         format!("http://{}", self.address)
     }
 
+    /// Its process id; none once it has ended and been waited for.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Everything it has said on its standard error so far.
     pub fn said(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);

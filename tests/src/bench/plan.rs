@@ -1,0 +1,141 @@
+//! What is measured: the cells, their names, and how long each runs.
+
+use std::env;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+
+use super::course::{Length, Pace};
+
+/// Each cell is run this often, all others in between: what the machine does meanwhile hits all alike.
+const ROUNDS: usize = 3;
+
+/// With this many seconds a cell, everything is done within some minutes.
+const SECONDS: f64 = 2.0;
+
+/// Connections, caches and lanes are warm after this share of the measured time.
+const WARM_UP: f64 = 0.35;
+
+/// Callers that reach for one key.
+pub const PER_KEY: usize = 16;
+
+/// Who does the work.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Column {
+    /// One transaction per step, without a service.
+    Hand,
+    /// Deed's statements set-based, so many actions a transaction, without a service.
+    Limit { batch: usize },
+    /// Deed by unary calls.
+    Unary,
+}
+
+/// What is done.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Work {
+    /// Claim with begin, report completed.
+    Actions,
+    /// Claim what somebody else holds: each is refused.
+    Refused,
+}
+
+/// One cell of the table.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cell {
+    pub column: Column,
+    pub work: Work,
+    /// Callers; connections for the limit.
+    pub callers: usize,
+    pub pace: Pace,
+}
+
+impl Cell {
+    fn new(column: Column, work: Work, callers: usize) -> Self {
+        let pace = Pace::Closed;
+        Self {
+            column,
+            work,
+            callers,
+            pace,
+        }
+    }
+
+    /// As in `BENCH_ONLY` and in the files.
+    pub fn name(&self) -> String {
+        let column = match self.column {
+            Column::Hand => "hand".to_owned(),
+            Column::Limit { batch } => format!("limit-{batch}"),
+            Column::Unary => "unary".to_owned(),
+        };
+        let work = match self.work {
+            Work::Actions => "",
+            Work::Refused => "-refused",
+        };
+        let pace = match self.pace {
+            Pace::Closed => String::new(),
+            Pace::Open(rate) => format!("-at-{rate}"),
+        };
+        format!("{column}{work}/{}{pace}", self.callers)
+    }
+}
+
+/// What is measured in one run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub rounds: usize,
+    pub length: Length,
+    pub cells: Vec<Cell>,
+}
+
+impl Plan {
+    /// `BENCH_SECONDS`, `BENCH_ROUNDS` and `BENCH_ONLY` (parts of names, separated by commas) say otherwise.
+    pub fn from_environment() -> anyhow::Result<Self> {
+        let seconds = number("BENCH_SECONDS", SECONDS)?;
+        ensure!(
+            seconds >= 0.2,
+            "BENCH_SECONDS={seconds} measures nothing; 0.2 is the least"
+        );
+        let rounds = number("BENCH_ROUNDS", ROUNDS as f64)?;
+        let only = env::var("BENCH_ONLY").unwrap_or_default();
+        let wanted: Vec<&str> = only.split(',').filter(|part| !part.is_empty()).collect();
+        let mut cells = cells();
+        cells.retain(|cell| wanted.is_empty() || wanted.iter().any(|part| cell.name().contains(part)));
+        ensure!(!cells.is_empty(), "BENCH_ONLY={only} names no row");
+        Ok(Self {
+            rounds: (rounds as usize).max(1),
+            length: length(seconds),
+            cells,
+        })
+    }
+}
+
+/// With its warm-up.
+pub fn length(seconds: f64) -> Length {
+    Length {
+        warm_up: Duration::from_secs_f64(seconds * WARM_UP),
+        measured: Duration::from_secs_f64(seconds),
+    }
+}
+
+fn number(name: &str, default: f64) -> anyhow::Result<f64> {
+    match env::var(name) {
+        Ok(text) if !text.is_empty() => text
+            .parse()
+            .with_context(|| format!("{name}={text} is no number")),
+        Ok(_) | Err(_) => Ok(default),
+    }
+}
+
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut add = |column, work, callers: &[usize]| {
+        cells.extend(callers.iter().map(|callers| Cell::new(column, work, *callers)));
+    };
+    add(Column::Hand, Work::Actions, &[1, 16, 64]);
+    add(Column::Limit { batch: 500 }, Work::Actions, &[1, 2, 4]);
+    add(Column::Limit { batch: 1_000 }, Work::Actions, &[1, 2, 4]);
+    add(Column::Unary, Work::Actions, &[1, 16, 64, 256]);
+    add(Column::Hand, Work::Refused, &[64]);
+    add(Column::Unary, Work::Refused, &[64]);
+    cells
+}
