@@ -1,5 +1,8 @@
-//! An issuer of JWTs and an authority for certificates, for tests.
+//! What tests need of the doors: auth files, an issuer of JWTs, an authority for certificates.
 
+use std::path::PathBuf;
+
+use deed_core::text::Namespace;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use rcgen::{
@@ -9,7 +12,54 @@ use rcgen::{
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::jwt;
+use super::token::{TokenHash, generate};
+use super::{Keeper, Presented, jwt, load};
+
+/// Writes the files into a directory of their own; the first is the auth file.
+pub struct Written {
+    directory: tempfile::TempDir,
+}
+
+impl Written {
+    pub fn new(text: &str) -> Self {
+        let written = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        written.write("auth.toml", text.as_bytes());
+        written
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.directory.path().join(name), bytes).unwrap();
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join("auth.toml")
+    }
+
+    pub fn keeper(&self) -> Keeper {
+        Keeper::new(load(&self.path()).0.unwrap())
+    }
+}
+
+pub fn namespace(name: &str) -> Namespace {
+    Namespace::new(name).unwrap()
+}
+
+pub fn bearer(token: &SecretString) -> Presented {
+    Presented {
+        bearer: Some(token.clone()),
+        certificate: None,
+    }
+}
+
+/// A token, and the principal of it with these roles.
+pub fn principal(name: &str, roles: &str) -> (SecretString, String) {
+    let token = generate().unwrap();
+    let hash = TokenHash::of(&token);
+    let text = format!("[[principal]]\nname = \"{name}\"\ntokens = [\"{hash}\"]\nroles = {roles}\n");
+    (token, text)
+}
 
 /// What the tests' auth files say about JWTs.
 pub const ISSUER: &str = "https://issuer.example";

@@ -1,65 +1,18 @@
 //! The auth file: what it means, and that every mistake is named by its line.
 
-use std::path::PathBuf;
-
 use deed_core::text::Namespace;
 use secrecy::SecretString;
 
+use crate::auth::testing::{Written, bearer, namespace, principal};
 use crate::auth::token::{TokenHash, generate};
-use crate::auth::{Caller, Error, Keeper, Presented, Right, Scope, load};
+use crate::auth::{Caller, Error, Presented, Right, Scope, load};
 
-/// Writes the files into a directory of their own; the first is the auth file.
-pub struct Written {
-    directory: tempfile::TempDir,
-}
-
-impl Written {
-    pub fn new(text: &str) -> Self {
-        let written = Self {
-            directory: tempfile::tempdir().unwrap(),
-        };
-        written.write("auth.toml", text.as_bytes());
-        written
-    }
-
-    pub fn write(&self, name: &str, bytes: &[u8]) {
-        std::fs::write(self.directory.path().join(name), bytes).unwrap();
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.directory.path().join("auth.toml")
-    }
-
-    pub fn keeper(&self) -> Keeper {
-        Keeper::new(load(&self.path()).0.unwrap())
-    }
-
-    /// What a broken file is refused with.
-    fn refused(&self) -> String {
-        let error = load(&self.path()).0.unwrap_err();
-        let told = error.to_string();
-        let path = self.path().display().to_string();
-        told.strip_prefix(&path).unwrap_or(&told).to_owned()
-    }
-}
-
-pub fn namespace(name: &str) -> Namespace {
-    Namespace::new(name).unwrap()
-}
-
-pub fn bearer(token: &SecretString) -> Presented {
-    Presented {
-        bearer: Some(token.clone()),
-        certificate: None,
-    }
-}
-
-/// A token, and the principal of it with these roles.
-pub fn principal(name: &str, roles: &str) -> (SecretString, String) {
-    let token = generate().unwrap();
-    let hash = TokenHash::of(&token);
-    let text = format!("[[principal]]\nname = \"{name}\"\ntokens = [\"{hash}\"]\nroles = {roles}\n");
-    (token, text)
+/// What a broken file is refused with.
+fn refused(written: &Written) -> String {
+    let error = load(&written.path()).0.unwrap_err();
+    let told = error.to_string();
+    let path = written.path().display().to_string();
+    told.strip_prefix(&path).unwrap_or(&told).to_owned()
 }
 
 fn allowed(caller: &Caller, namespace: &Namespace) -> Vec<Right> {
@@ -177,13 +130,13 @@ fn every_mistake_is_named_by_its_line_and_quotes_no_value() {
         ),
         (format!("{good}[other]\n"), ":5:", "no such field"),
         (
-            format!("[[principal]]\nname = \"w2\"\nroles = {{ a = [\"viewer\"] }}\n"),
+            "[[principal]]\nname = \"w2\"\nroles = { a = [\"viewer\"] }\n".to_owned(),
             ":2:",
             "prove itself by nothing",
         ),
     ];
     for (text, place, what) in table {
-        let told = Written::new(text).refused();
+        let told = refused(&Written::new(text));
         assert!(told.starts_with(place) && told.contains(what), "{told}\n{text}");
         assert!(
             !told.contains("canary") && !told.contains(&hash.to_string()[7..]),
@@ -198,7 +151,7 @@ fn a_jwks_that_is_missing_or_useless_is_named() {
     let written = Written::new(&format!(
         "{good}[jwt]\nkeys = \"k.json\"\nissuer = \"i\"\naudience = \"a\"\n"
     ));
-    assert!(written.refused().contains("k.json"));
+    assert!(refused(&written).contains("k.json"));
     for useless in [
         "",
         "[]",
@@ -206,6 +159,6 @@ fn a_jwks_that_is_missing_or_useless_is_named() {
         "{\"keys\": [{\"kty\": \"oct\", \"k\": \"c2VjcmV0\"}]}",
     ] {
         written.write("k.json", useless.as_bytes());
-        assert!(written.refused().contains("k.json"), "{useless}");
+        assert!(refused(&written).contains("k.json"), "{useless}");
     }
 }

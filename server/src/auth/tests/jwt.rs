@@ -6,8 +6,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::file::{Written, bearer, namespace};
-use crate::auth::testing::{AUDIENCE, ISSUER, Signer, base64url, claims, jwks};
+use crate::auth::testing::{AUDIENCE, ISSUER, Signer, Written, base64url, bearer, claims, jwks, namespace};
 use crate::auth::{Error, Keeper, Right, jwt};
 
 const LEEWAY: u64 = 30;

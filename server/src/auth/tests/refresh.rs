@@ -5,9 +5,10 @@ use std::sync::Arc;
 use jsonwebtoken::Algorithm;
 use secrecy::SecretString;
 
-use super::file::{Written, bearer, namespace, principal};
 use crate::auth::refresh::Files;
-use crate::auth::testing::{AUDIENCE, Authority, ISSUER, Issued, Signer, claims, jwks};
+use crate::auth::testing::{
+    AUDIENCE, Authority, ISSUER, Issued, Signer, Written, bearer, claims, jwks, namespace, principal,
+};
 use crate::auth::tls::{ClientCertificate, TlsFiles};
 use crate::auth::{Caller, Doors, Error, Right};
 

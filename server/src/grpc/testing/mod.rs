@@ -1,5 +1,6 @@
 //! What the tests of this module share: valid messages, ways to spoil them, a server in memory.
 
+pub mod guarded;
 pub mod memory;
 pub mod sample;
 pub mod server;
