@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::error::CallError;
 use crate::repeat::{Answered, Caller, Limits};
+use crate::session::{LARGEST_ANSWER, carry};
 use crate::span;
 
 /// What the service waits for where `WaitAction` names no time (30 s).
@@ -70,6 +71,21 @@ stamped! {
     none: GetActionRequest ListActionsRequest ListEventsRequest;
 }
 
+/// A batch has no owner and no request id of its own; its entries do.
+macro_rules! batches {
+    ($($batch:ident)*) => {$(
+        impl Request for v1::$batch {
+            fn stamp(&mut self, owner: &str) {
+                for entry in &mut self.entries {
+                    entry.stamp(owner);
+                }
+            }
+        }
+    )*};
+}
+
+batches! { BatchClaimRequest BatchReportRequest }
+
 impl Request for v1::WaitActionRequest {
     fn stamp(&mut self, _owner: &str) {}
 
@@ -99,7 +115,10 @@ impl Calls {
 
 /// For each call, a method for everybody, and one with limits of its own and the moment of asking for this crate.
 macro_rules! calls {
-    ($($(#[$doc:meta])* $client:ident $name:ident $within:ident $path:literal ($Request:ident) -> $Response:ident;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $client:ident $name:ident $within:ident $path:literal ($Request:ident) -> $Response:ident ($($how:tt)+);
+    )*) => {
         impl Calls {$(
             $(#[$doc])*
             pub async fn $name(&self, request: v1::$Request) -> Result<v1::$Response, CallError> {
@@ -114,8 +133,9 @@ macro_rules! calls {
             ) -> Result<Answered<v1::$Response>, CallError> {
                 request.stamp(&self.owner);
                 self.caller
-                    .repeat($path, request, limits, |channel, request| async move {
-                        $client::new(channel).$name(request).await
+                    .repeat($path, request, limits, carry!($Response $($how)+), |channel, request| async move {
+                        let client = $client::new(channel);
+                        client.max_decoding_message_size(LARGEST_ANSWER).$name(request).await
                     })
                     .await
             }
@@ -125,39 +145,45 @@ macro_rules! calls {
 
 calls! {
     /// Records an action without a lease.
-    OwnershipClient plan plan_within "Plan" (PlanRequest) -> PlanResponse;
+    OwnershipClient plan plan_within "Plan" (PlanRequest) -> PlanResponse (as Plan);
     /// Asks for the lease; records the action where it is new.
-    OwnershipClient claim claim_within "Claim" (ClaimRequest) -> ClaimResponse;
+    OwnershipClient claim claim_within "Claim" (ClaimRequest) -> ClaimResponse (as Claim);
     /// The go/no-go gate right before the send.
-    OwnershipClient begin begin_within "Begin" (BeginRequest) -> BeginResponse;
+    OwnershipClient begin begin_within "Begin" (BeginRequest) -> BeginResponse (as Begin);
     /// Hands in the receipt of an attempt. Never too late.
-    OwnershipClient report report_within "Report" (ReportRequest) -> ReportResponse;
+    OwnershipClient report report_within "Report" (ReportRequest) -> ReportResponse (as Report);
     /// Hands in what one lookup found.
-    OwnershipClient verify verify_within "Verify" (VerifyRequest) -> VerifyResponse;
+    OwnershipClient verify verify_within "Verify" (VerifyRequest) -> VerifyResponse (as Verify);
+    // SUBTLE: beside the session. Whatever holds the stream up, a thousand calls in flight or a large answer, must not hold up
+    // the leases as well; and one call for all of them costs next to nothing (B06, B48).
     /// Prolongs many leases.
-    OwnershipClient renew renew_within "Renew" (RenewRequest) -> RenewResponse;
+    OwnershipClient renew renew_within "Renew" (RenewRequest) -> RenewResponse (alone);
     /// Gives a lease back.
-    OwnershipClient release release_within "Release" (ReleaseRequest) -> ReleaseResponse;
+    OwnershipClient release release_within "Release" (ReleaseRequest) -> ReleaseResponse (as Release);
     /// Hands in evidence without a lease: a webhook, an audit.
-    OwnershipClient observe observe_within "Observe" (ObserveRequest) -> ObserveResponse;
+    OwnershipClient observe observe_within "Observe" (ObserveRequest) -> ObserveResponse (as Observe);
+    /// Many claims in one call, each answered for itself, in the order of the request.
+    OwnershipClient batch_claim batch_claim_within "BatchClaim" (BatchClaimRequest) -> BatchClaimResponse (whole BatchClaim);
+    /// Many reports in one call, each answered for itself, in the order of the request.
+    OwnershipClient batch_report batch_report_within "BatchReport" (BatchReportRequest) -> BatchReportResponse (whole BatchReport);
     /// One action.
-    LedgerClient get_action get_action_within "GetAction" (GetActionRequest) -> Action;
+    LedgerClient get_action get_action_within "GetAction" (GetActionRequest) -> Action (alone);
     /// Many actions, filtered and paged.
-    LedgerClient list_actions list_actions_within "ListActions" (ListActionsRequest) -> ListActionsResponse;
+    LedgerClient list_actions list_actions_within "ListActions" (ListActionsRequest) -> ListActionsResponse (alone);
     /// One action's whole history, paged.
-    LedgerClient list_events list_events_within "ListEvents" (ListEventsRequest) -> ListEventsResponse;
+    LedgerClient list_events list_events_within "ListEvents" (ListEventsRequest) -> ListEventsResponse (alone);
     /// Answers once the action is settled, or has changed, or the request's time is over.
-    LedgerClient wait_action wait_action_within "WaitAction" (WaitActionRequest) -> WaitActionResponse;
+    LedgerClient wait_action wait_action_within "WaitAction" (WaitActionRequest) -> WaitActionResponse (alone);
     /// Lets workers act on this exact input hash.
-    OperationsClient approve approve_within "Approve" (ApproveRequest) -> Action;
+    OperationsClient approve approve_within "Approve" (ApproveRequest) -> Action (alone);
     /// Refuses the approval.
-    OperationsClient deny deny_within "Deny" (DenyRequest) -> Action;
+    OperationsClient deny deny_within "Deny" (DenyRequest) -> Action (alone);
     /// Says who is to reconcile the action.
-    OperationsClient assign assign_within "Assign" (AssignRequest) -> Action;
+    OperationsClient assign assign_within "Assign" (AssignRequest) -> Action (alone);
     /// Closes the question what became of the effect.
-    OperationsClient resolve resolve_within "Resolve" (ResolveRequest) -> Action;
+    OperationsClient resolve resolve_within "Resolve" (ResolveRequest) -> Action (alone);
     /// Leaves `REJECTED`, `ABANDONED` or used-up limits.
-    OperationsClient reopen reopen_within "Reopen" (ReopenRequest) -> Action;
+    OperationsClient reopen reopen_within "Reopen" (ReopenRequest) -> Action (alone);
     /// Clears a flag.
-    OperationsClient acknowledge acknowledge_within "Acknowledge" (AcknowledgeRequest) -> Action;
+    OperationsClient acknowledge acknowledge_within "Acknowledge" (AcknowledgeRequest) -> Action (alone);
 }

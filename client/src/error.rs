@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use deed_proto::v1;
@@ -17,7 +18,7 @@ use crate::receipt::Receipt;
 #[non_exhaustive]
 pub enum Error {
     /// The address of the service cannot be used.
-    #[error("{url:?} is no address of a Deed server; use http://host:port")]
+    #[error("{url:?} is no address of a Deed server; use https://host:port, or http://host:port")]
     Address {
         /// As it was given.
         url: String,
@@ -25,6 +26,40 @@ pub enum Error {
         #[source]
         source: Option<tonic::transport::Error>,
     },
+    /// What is to be shown, or checked, needs TLS, and the address is without.
+    #[error(
+        "refusing to use {shown} with {url:?}: it is plain text, which everybody on the way reads and may change; use \
+         https://, or for a token an address of this machine"
+    )]
+    PlainText {
+        /// The address.
+        url: String,
+        /// What it would be.
+        shown: &'static str,
+    },
+    /// A file cannot be read, or is not what it should be.
+    #[error("{} cannot be used as {what}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What it should be.
+        what: &'static str,
+        /// Why it could not be read; none where it could.
+        #[source]
+        source: Option<std::io::Error>,
+    },
+    /// The certificates that were given are none, or no pair.
+    #[error("TLS cannot be spoken with {url:?}: a certificate or key that was given for it cannot be used")]
+    Certificates {
+        /// The address.
+        url: String,
+        /// What is wrong.
+        #[source]
+        source: tonic::transport::Error,
+    },
+    /// The token that was given cannot be sent.
+    #[error("the token cannot be sent: a token is one word of visible ASCII characters")]
+    Token,
     /// There is no tokio runtime here.
     #[error("a Deed client has to be made inside a tokio runtime, where its lease renewals run")]
     NoRuntime,
@@ -193,6 +228,10 @@ impl Error {
             | Self::ReportUndelivered { source, .. }
             | Self::ObservationUndelivered { source, .. } => source.reason(),
             Self::Address { .. }
+            | Self::PlainText { .. }
+            | Self::File { .. }
+            | Self::Certificates { .. }
+            | Self::Token
             | Self::NoRuntime
             | Self::Input { .. }
             | Self::Incomplete { .. }

@@ -42,6 +42,7 @@ mod calls;
 mod clock;
 mod contract;
 mod deed;
+mod door;
 mod error;
 mod evidence;
 mod grant;
@@ -55,6 +56,7 @@ mod perform;
 mod receipt;
 mod renewals;
 mod repeat;
+mod session;
 mod span;
 #[cfg(test)]
 mod testing;

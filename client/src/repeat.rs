@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use tokio::time::Instant;
-use tonic::transport::Channel;
+use tokio::time::{Instant, timeout};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
 use crate::clock::{Clock, Moment};
 use crate::error::{CallError, Refusal};
-use crate::wire::Wire;
+use crate::session::{Carry, Session, Stream};
+use crate::wire::{Channel, Wire};
 
 /// Under this domain the service itself speaks.
-const DOMAIN: &str = "deed";
+pub(crate) const DOMAIN: &str = "deed";
 /// The first repeat comes soon, since most lost answers are single accidents.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Not longer: whoever holds a lease has to be back before it lapses.
@@ -55,17 +55,21 @@ impl<T> Answered<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub wire: Arc<Wire>,
+    /// None where every call is to go alone.
+    pub session: Option<Arc<Session>>,
     pub clock: Arc<dyn Clock>,
 }
 
 impl Caller {
-    /// `send` gets one channel and one request for each try.
+    /// Where the call can travel on a session, and there is one, it does; else `alone` gets one channel and one request for
+    /// each try.
     pub async fn repeat<M, T, F>(
         &self,
         call: &'static str,
         message: M,
         limits: Limits,
-        send: impl Fn(Channel, Request<M>) -> F,
+        carry: Option<Carry<M, T>>,
+        alone: impl Fn(Channel, Request<M>) -> F,
     ) -> Result<Answered<T>, CallError>
     where
         M: Clone,
@@ -85,15 +89,30 @@ impl Caller {
             let limit = limits
                 .each
                 .min(deadline.saturating_duration_since(Instant::now()));
-            let (generation, channel) = self.wire.channel();
-            let mut request = Request::new(message.clone());
-            request.set_timeout(limit);
             // SUBTLE: read anew for each try. A repeat is answered with the time left from that repeat on, and the moment
             // of the first try would make a lease look shorter than it is, a later one longer.
             let asked = Moment::now(self.clock.as_ref());
-            let last = match tokio::time::timeout(limit, send(channel, request)).await {
-                Ok(Ok(response)) => {
-                    let message = response.into_inner();
+            let travels = carry
+                .as_ref()
+                .zip(self.session.as_ref().and_then(Session::stream));
+            let (generation, answer) = match travels {
+                Some((carry, stream)) => {
+                    let sent = on_session(&stream, carry, message.clone(), limit);
+                    (stream.generation, timeout(limit, sent).await)
+                }
+                None => {
+                    let (generation, channel) = self.wire.channel();
+                    let mut request = Request::new(message.clone());
+                    request.set_timeout(limit);
+                    let answer = timeout(limit, alone(channel, request)).await;
+                    (
+                        generation,
+                        answer.map(|response| response.map(Response::into_inner)),
+                    )
+                }
+            };
+            let last = match answer {
+                Ok(Ok(message)) => {
                     return Ok(Answered {
                         asked,
                         tries,
@@ -113,7 +132,8 @@ impl Caller {
                     Verdict::Again(wish) => wish,
                 },
             };
-            // A status with a source was made on this side: the connection failed, or the call was cut off.
+            // A status with a source was made on this side: the connection failed, or the call was cut off. A session on it
+            // is given up with it.
             if last
                 .as_ref()
                 .is_none_or(|status| std::error::Error::source(status).is_some())
@@ -133,6 +153,17 @@ impl Caller {
             tokio::time::sleep(pause).await;
         }
     }
+}
+
+async fn on_session<M, T>(
+    stream: &Stream,
+    carry: &Carry<M, T>,
+    message: M,
+    limit: Duration,
+) -> Result<T, Status> {
+    let outcome = stream.call((carry.entry)(message), limit).await?;
+    let other = || Status::data_loss("the session answered as to another call");
+    (carry.response)(outcome).ok_or_else(other)
 }
 
 enum Verdict {

@@ -1,12 +1,15 @@
 //! The connection to the service: one HTTP/2 channel, replaced when it is suspected to be dead.
 //!
-//! Owns connecting. What is called over it, and how often, is `calls`' business. TLS is not spoken yet.
+//! Owns connecting. What is called over it, and how often, is `calls`' business; what every call shows, and whether TLS is
+//! spoken, is the door's.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tonic::transport::{Channel, Endpoint};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Endpoint;
 
+use crate::door::{Bearer, Door};
 use crate::error::Error;
 use crate::locked;
 
@@ -20,35 +23,37 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Generation(u64);
 
+/// One connection, over which every call shows what it has to.
+pub(crate) type Channel = InterceptedService<tonic::transport::Channel, Bearer>;
+
 #[derive(Debug)]
 pub(crate) struct Wire {
-    endpoint: Endpoint,
+    url: String,
+    door: Door,
+    bearer: Bearer,
     current: Mutex<(Generation, Channel)>,
 }
 
 impl Wire {
     /// Connects with the first call.
-    pub fn new(url: &str) -> Result<Self, Error> {
-        let refuse = |source| Error::Address {
+    pub fn new(url: &str, door: Door) -> Result<Self, Error> {
+        let bearer = door.bearer()?;
+        let channel = connect(url, &door, &bearer)?;
+        Ok(Self {
             url: url.to_owned(),
-            source,
-        };
-        let endpoint = Endpoint::from_shared(url.to_owned())
-            .map_err(|source| refuse(Some(source)))?
-            .connect_timeout(CONNECT_TIMEOUT)
-            .http2_keep_alive_interval(PING_EVERY)
-            .keep_alive_timeout(PING_TIMEOUT)
-            .keep_alive_while_idle(true);
-        if endpoint.uri().scheme_str() != Some("http") || endpoint.uri().host().is_none() {
-            return Err(refuse(None));
-        }
-        let current = Mutex::new((Generation(0), endpoint.connect_lazy()));
-        Ok(Self { endpoint, current })
+            door,
+            bearer,
+            current: Mutex::new((Generation(0), channel)),
+        })
     }
 
     pub fn channel(&self) -> (Generation, Channel) {
         let current = locked(&self.current);
         (current.0, current.1.clone())
+    }
+
+    pub fn generation(&self) -> Generation {
+        locked(&self.current).0
     }
 
     /// A call over this connection was cut off by its deadline, so it may be half-open: packets vanish and nobody says so.
@@ -58,9 +63,29 @@ impl Wire {
         // SUBTLE: many calls may time out on one connection; only the first of them replaces it, or they would go on
         // replacing one another's.
         if current.0 == suspect {
-            *current = (Generation(suspect.0 + 1), self.endpoint.connect_lazy());
+            current.0 = Generation(suspect.0 + 1);
+            match connect(&self.url, &self.door, &self.bearer) {
+                Ok(channel) => current.1 = channel,
+                // The old one connects again by itself, with the certificates that it has.
+                Err(error) => tracing::warn!(%error, "no new connection"),
+            }
         }
     }
+}
+
+/// Connects with the first call, by the certificates that the files hold now.
+fn connect(url: &str, door: &Door, bearer: &Bearer) -> Result<Channel, Error> {
+    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|source| Error::Address {
+        url: url.to_owned(),
+        source: Some(source),
+    })?;
+    let endpoint = endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .keep_alive_while_idle(true);
+    let channel = door.endpoint(url, endpoint)?.connect_lazy();
+    Ok(InterceptedService::new(channel, bearer.clone()))
 }
 
 #[cfg(test)]
@@ -69,15 +94,16 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_that_cannot_be_used_is_refused_at_once() {
-        for url in ["", "not an address", "https://127.0.0.1:7717", "127.0.0.1:7717"] {
-            assert!(matches!(Wire::new(url), Err(Error::Address { .. })), "{url}");
+        for url in ["", "not an address", "ftp://127.0.0.1:7717", "127.0.0.1:7717"] {
+            let refused = Wire::new(url, Door::default());
+            assert!(matches!(refused, Err(Error::Address { .. })), "{url}");
         }
-        assert!(Wire::new("http://127.0.0.1:7717").is_ok());
+        assert!(Wire::new("http://127.0.0.1:7717", Door::default()).is_ok());
     }
 
     #[tokio::test]
     async fn a_dead_connection_is_replaced_once_however_many_calls_it_failed() {
-        let wire = Wire::new("http://127.0.0.1:1").unwrap();
+        let wire = Wire::new("http://127.0.0.1:1", Door::default()).unwrap();
         let (suspect, _) = wire.channel();
         wire.replace(suspect);
         wire.replace(suspect);
