@@ -6,6 +6,7 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod faulty;
 mod fixture;
 mod lists;
 mod load;

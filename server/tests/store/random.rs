@@ -19,6 +19,7 @@ use deed_core::time::Span;
 use crate::fixture::{command, external};
 
 /// SplitMix64: small, and the same everywhere.
+#[derive(Debug)]
 pub struct Dice(pub u64);
 
 impl Dice {
