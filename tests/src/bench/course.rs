@@ -54,6 +54,7 @@ pub struct Course {
     pace: Pace,
     due: Semaphore,
     started: AtomicU64,
+    done: AtomicU64,
     origin: Instant,
 }
 
@@ -78,6 +79,7 @@ impl Tally {
     /// Counts an act that was due at `due` and ends now.
     pub fn count(&mut self, course: &Course, due: Instant, units: u64) {
         self.total += units;
+        course.done.fetch_add(units, Ordering::Relaxed);
         if course.phase.load(Ordering::Relaxed) == MEASURED {
             self.measured += units;
             let micros = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -101,6 +103,7 @@ impl Course {
             pace,
             due: Semaphore::new(0),
             started: AtomicU64::new(0),
+            done: AtomicU64::new(0),
             origin: Instant::now(),
         }
     }
@@ -156,11 +159,13 @@ pub fn running<C: Caller>(course: &Arc<Course>, mut caller: C) -> Running {
     })
 }
 
-/// Runs a load: `look` is called when the measured time starts and when it ends. The first caller that fails fails it.
+/// Runs a load: `warm` hears how many units the warm-up did; `look` is called when the measured time starts and when it
+/// ends. The first caller that fails fails it.
 pub async fn run<T>(
     length: Length,
     pace: Pace,
     callers: impl FnOnce(&Arc<Course>) -> Vec<Running>,
+    warm: impl AsyncFnOnce(u64) -> anyhow::Result<()>,
     mut look: impl FnMut() -> anyhow::Result<T>,
 ) -> anyhow::Result<(Tally, Duration, [T; 2])> {
     let course = Arc::new(Course::new(pace));
@@ -168,6 +173,7 @@ pub async fn run<T>(
     course.set_pace();
     let timed = async {
         tokio::time::sleep(length.warm_up).await;
+        warm(course.done.load(Ordering::Relaxed)).await?;
         let before = look()?;
         let start = Instant::now();
         course.phase.store(MEASURED, Ordering::Relaxed);

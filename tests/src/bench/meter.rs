@@ -159,27 +159,32 @@ pub async fn left(admin: &Client, database: &str) -> anyhow::Result<()> {
     until(GOODBYE, "the sessions on the database have ended", nobody).await
 }
 
-/// Fails where the database knows fewer or more confirmed actions, or less history, than the callers were told.
-pub async fn settled(client: &Client, statement: &str, told: u64) -> anyhow::Result<()> {
-    let row = client.query_one(statement, &[]).await?;
-    let (confirmed, history): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+/// Fails where the database knows fewer or more confirmed actions, or other history, than the callers were told.
+pub async fn settled(client: &Client, told: u64) -> anyhow::Result<()> {
+    let statement = "SELECT (SELECT count(*) FROM actions WHERE state = 'CONFIRMED'), (SELECT count(*) FROM events)";
+    let (confirmed, history) = counts(client, statement).await?;
     ensure!(
-        u64::try_from(confirmed)? == told && u64::try_from(history)? == 2 * told,
+        confirmed == told && history == 2 * told,
         "callers were told of {told} actions, but the database has {confirmed} confirmed ones with {history} rows of history"
     );
     Ok(())
 }
 
-/// Fails where refused claims have left anything but the grants of those who hold.
+/// Fails where refused claims and renewals have left anything but the grants of those who hold.
 pub async fn untouched(client: &Client, held: u64) -> anyhow::Result<()> {
-    let statement = "SELECT (SELECT count(*) FROM actions), (SELECT count(*) FROM events)";
-    let row = client.query_one(statement, &[]).await?;
-    let (actions, history): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let statement = "SELECT (SELECT count(*) FROM actions WHERE state = 'SENT'), (SELECT count(*) FROM events)";
+    let (actions, history) = counts(client, statement).await?;
     ensure!(
-        u64::try_from(actions)? == held && u64::try_from(history)? == held,
-        "{held} actions were held, but after the refusals there are {actions} with {history} rows of history"
+        actions == held && history == held,
+        "{held} actions were held, but now there are {actions} with {history} rows of history"
     );
     Ok(())
+}
+
+async fn counts(client: &Client, statement: &str) -> anyhow::Result<(u64, u64)> {
+    let row = client.query_one(statement, &[]).await?;
+    let (one, other): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    Ok((u64::try_from(one)?, u64::try_from(other)?))
 }
 
 #[cfg(test)]

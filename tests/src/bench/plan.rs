@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 
 use super::course::{Length, Pace};
+use super::renewals::BATCH;
 
 /// Each cell is run this often, all others in between: what the machine does meanwhile hits all alike.
 const ROUNDS: usize = 3;
@@ -15,6 +16,14 @@ const SECONDS: f64 = 2.0;
 
 /// Connections, caches and lanes are warm after this share of the measured time.
 const WARM_UP: f64 = 0.35;
+
+/// Leases that are renewed, and sessions that do nothing: what a large fleet has.
+const HELD: usize = 10_000;
+const IDLE: usize = 10_000;
+
+/// Actions a second in the open loop: one that every column keeps up with, and one near the end of what can be done by
+/// hand.
+const RATES: [u32; 2] = [2_000, 6_000];
 
 /// Callers that reach for one key.
 pub const PER_KEY: usize = 16;
@@ -28,6 +37,12 @@ pub enum Column {
     Limit { batch: usize },
     /// Deed by unary calls.
     Unary,
+    /// Deed by sessions.
+    Session,
+    /// Deed by its client library.
+    Perform,
+    /// Redis with `appendfsync always`.
+    Redis,
 }
 
 /// What is done.
@@ -37,6 +52,10 @@ pub enum Work {
     Actions,
     /// Claim what somebody else holds: each is refused.
     Refused,
+    /// Prolong so many leases, over and over.
+    Renewals { leases: usize },
+    /// Nothing: sessions are open.
+    Idle,
 }
 
 /// One cell of the table.
@@ -44,13 +63,13 @@ pub enum Work {
 pub struct Cell {
     pub column: Column,
     pub work: Work,
-    /// Callers; connections for the limit.
+    /// Callers; connections for the limit, sessions for nothing.
     pub callers: usize,
     pub pace: Pace,
 }
 
 impl Cell {
-    fn new(column: Column, work: Work, callers: usize) -> Self {
+    pub fn new(column: Column, work: Work, callers: usize) -> Self {
         let pace = Pace::Closed;
         Self {
             column,
@@ -60,16 +79,26 @@ impl Cell {
         }
     }
 
+    fn at(self, rate: u32) -> Self {
+        let pace = Pace::Open(rate);
+        Self { pace, ..self }
+    }
+
     /// As in `BENCH_ONLY` and in the files.
     pub fn name(&self) -> String {
         let column = match self.column {
             Column::Hand => "hand".to_owned(),
             Column::Limit { batch } => format!("limit-{batch}"),
             Column::Unary => "unary".to_owned(),
+            Column::Session => "session".to_owned(),
+            Column::Perform => "perform".to_owned(),
+            Column::Redis => "redis".to_owned(),
         };
         let work = match self.work {
             Work::Actions => "",
             Work::Refused => "-refused",
+            Work::Renewals { .. } => "-renewals",
+            Work::Idle => "-idle",
         };
         let pace = match self.pace {
             Pace::Closed => String::new(),
@@ -134,8 +163,19 @@ fn cells() -> Vec<Cell> {
     add(Column::Hand, Work::Actions, &[1, 16, 64]);
     add(Column::Limit { batch: 500 }, Work::Actions, &[1, 2, 4]);
     add(Column::Limit { batch: 1_000 }, Work::Actions, &[1, 2, 4]);
+    add(Column::Redis, Work::Actions, &[64]);
     add(Column::Unary, Work::Actions, &[1, 16, 64, 256]);
+    add(Column::Session, Work::Actions, &[1, 16, 64, 256, 1_024]);
+    add(Column::Perform, Work::Actions, &[64]);
     add(Column::Hand, Work::Refused, &[64]);
     add(Column::Unary, Work::Refused, &[64]);
+    add(Column::Session, Work::Refused, &[64, 256]);
+    add(Column::Unary, Work::Renewals { leases: HELD }, &[HELD / BATCH]);
+    add(Column::Session, Work::Idle, &[IDLE]);
+    for rate in RATES {
+        for column in [Column::Hand, Column::Unary, Column::Session] {
+            cells.push(Cell::new(column, Work::Actions, 64).at(rate));
+        }
+    }
     cells
 }

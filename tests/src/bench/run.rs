@@ -1,114 +1,93 @@
-//! Runs one cell: makes its database, starts who serves it, drives the load, asks the database what it knows, and says what
-//! it cost.
+//! Runs one cell: makes its database, drives the load, asks the database what it knows, and says what it cost.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use deed_server::store::{Database, migrate};
-use futures::future::try_join_all;
-use tonic::transport::{Channel, Endpoint};
 
-use super::course::{self, Course, Length, Running, running};
-use super::hand::{self, Hand};
-use super::limit::Limit;
-use super::meter::{self, Processes, Written};
-use super::plan::{Cell, Column, PER_KEY, Work};
+use super::cast::{self, Cast};
+use super::course::{self, Length, Tally};
+use super::idle;
+use super::meter::{self, Processes, Processor, Written};
+use super::plan::{Cell, Column, Work};
+use super::results::{DatabaseCost, Sample};
 use super::stage::Stage;
-use super::unary::Unary;
-use super::work;
 use crate::support::psql;
-use crate::support::server::{Options, Server};
+use crate::support::server::Server;
 
-/// Callers that share a connection: one process of a fleet has about so many leases.
-const PER_CHANNEL: usize = 64;
-
-/// One run of a cell.
-#[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct Sample {
-    /// Units a second: actions, or refused claims.
-    pub per_second: f64,
-    /// Milliseconds.
-    pub p50: f64,
-    pub p99: f64,
-    pub p999: f64,
-    /// Processor microseconds per unit.
-    pub client: f64,
-    pub server: f64,
-    pub postgres: f64,
-    /// Per unit.
-    pub wal_bytes: f64,
-    pub transactions: f64,
-    pub syncs: f64,
-    /// The server's peak, in megabytes.
-    pub server_memory: Option<f64>,
-}
-
-/// The callers of a cell, ready to run, and who serves them.
-struct Cast {
-    server: Option<Server>,
-    callers: Box<dyn FnOnce(&Arc<Course>) -> Vec<Running> + Send>,
-    /// Of the actions that were confirmed, and of all rows of history.
-    count: &'static str,
-    /// Actions and rows of history that the preparation made.
-    prepared: u64,
-}
-
-const COUNT: &str =
-    "SELECT (SELECT count(*) FROM actions WHERE state = 'CONFIRMED'), (SELECT count(*) FROM events)";
+/// The one database of a cell.
+const NAME: &str = "bench";
 
 pub async fn cell(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<Sample> {
-    const NAME: &str = "bench";
     stage.database(NAME).await?;
-    let sample = on(stage, NAME, cell, length).await;
+    let sample = match cell.work {
+        Work::Idle => sleeping(stage, cell.callers).await,
+        Work::Actions | Work::Refused | Work::Renewals { .. } => loaded(stage, cell, length).await,
+    };
     let dropped = stage.drop_database(NAME).await;
     let sample = sample.with_context(|| format!("the cell {}", cell.name()))?;
     dropped?;
     Ok(sample)
 }
 
-async fn on(stage: &Stage, name: &str, cell: &Cell, length: Length) -> anyhow::Result<Sample> {
-    let url = stage.url(name);
+async fn loaded(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<Sample> {
+    let url = stage.url(NAME);
+    stage.counter.start(&stage.admin).await?;
+    let cast = Cast::of(&url, cell).await?;
     let Cast {
-        mut server,
+        servers,
+        redis,
         callers,
-        count,
         prepared,
-    } = cast(&url, cell).await?;
+    } = cast;
+    let pids = servers.iter().filter_map(Server::pid);
     let processes = Processes {
-        servers: server.iter().filter_map(Server::pid).collect(),
+        servers: pids.chain(redis.iter().filter_map(super::redis::Redis::pid)).collect(),
         postmaster: stage.postmaster(),
     };
-    let before = Written::read(&stage.admin, name).await?;
-    let look = || processes.processor();
-    let (tally, took, [started, ended]) = course::run(length, cell.pace, callers, look).await?;
-    let memory = match processes.servers.first() {
-        Some(pid) => Some(meter::memory(*pid, "VmHWM")? as f64 / 1e6),
-        None => None,
+    let before = Written::read(&stage.admin, NAME).await?;
+    let uncounted = stage.counter.read(&stage.admin, NAME).await?;
+    let mut statements = None;
+    let warm = async |done: u64| {
+        let counted = stage.counter.read(&stage.admin, NAME).await?;
+        statements = counted
+            .zip(uncounted)
+            .map(|(now, before)| (now - before) as f64 / done.max(1) as f64);
+        stage.counter.stop(&stage.admin).await
     };
-    if let Some(server) = &mut server {
-        server.terminate()?;
-        let status = server.ended().await?;
-        ensure!(
-            status.success(),
-            "the server ended with {status}: {}",
-            server.said()
-        );
-    }
-    meter::left(&stage.admin, name).await?;
-    let written = Written::read(&stage.admin, name).await?.since(before);
+    let look = || processes.processor();
+    let (tally, took, [started, ended]) = course::run(length, cell.pace, callers, warm, look).await?;
+    let memory = processes.servers.first().map(|pid| meter::memory(*pid, "VmHWM"));
+    let memory = memory.transpose()?.map(|bytes| bytes as f64 / 1e6);
+    stop(servers).await?;
+    ensure!(tally.measured > 0, "nothing was done within the measured time");
 
+    let mut sample = sample(&tally, took, ended.since(started));
+    sample.server_memory = memory;
+    if let Some(redis) = redis {
+        redis.settled(tally.total).await?;
+        return Ok(sample);
+    }
+    meter::left(&stage.admin, NAME).await?;
+    let written = Written::read(&stage.admin, NAME).await?.since(before);
+    let of_all = |count: i64| count as f64 / tally.total as f64;
+    sample.database = Some(DatabaseCost {
+        wal_bytes: of_all(written.wal_bytes),
+        transactions: of_all(written.transactions),
+        syncs: of_all(written.syncs),
+        statements,
+    });
     let client = psql(&url).await?;
     match cell.work {
-        Work::Actions => meter::settled(&client, count, tally.total).await?,
-        Work::Refused => meter::untouched(&client, prepared).await?,
+        Work::Actions => meter::settled(&client, tally.total).await?,
+        Work::Refused | Work::Renewals { .. } | Work::Idle => meter::untouched(&client, prepared).await?,
     }
-    ensure!(tally.measured > 0, "nothing was done within the measured time");
-    let processor = ended.since(started);
+    Ok(sample)
+}
+
+fn sample(tally: &Tally, took: Duration, processor: Processor) -> Sample {
     let each = |cost: Duration| cost.as_secs_f64() * 1e6 / tally.measured as f64;
-    let of_all = |count: i64| count as f64 / tally.total as f64;
     let percentile = |quantile| tally.latencies.value_at_quantile(quantile) as f64 / 1e3;
-    Ok(Sample {
+    Sample {
         per_second: tally.measured as f64 / took.as_secs_f64(),
         p50: percentile(0.5),
         p99: percentile(0.99),
@@ -116,91 +95,40 @@ async fn on(stage: &Stage, name: &str, cell: &Cell, length: Length) -> anyhow::R
         client: each(processor.client),
         server: each(processor.server),
         postgres: each(processor.postgres),
-        wal_bytes: of_all(written.wal_bytes),
-        transactions: of_all(written.transactions),
-        syncs: of_all(written.syncs),
-        server_memory: memory,
+        database: None,
+        server_memory: None,
+    }
+}
+
+/// What a server takes for sessions that do nothing.
+async fn sleeping(stage: &Stage, sessions: usize) -> anyhow::Result<Sample> {
+    idle::make_room(sessions)?;
+    let server = cast::serve(&stage.url(NAME)).await?;
+    let open = idle::open(&server.url(), sessions).await?;
+    let pid = server.pid().context("the server is gone")?;
+    let memory = meter::memory(pid, "VmHWM")?;
+    ensure!(open.len() == sessions, "{} of {sessions} sessions are open", open.len());
+    drop(open);
+    stop(vec![server]).await?;
+    Ok(Sample {
+        server_memory: Some(memory as f64 / 1e6),
+        ..Sample::default()
     })
 }
 
-async fn cast(url: &str, cell: &Cell) -> anyhow::Result<Cast> {
+async fn stop(servers: Vec<Server>) -> anyhow::Result<()> {
+    for mut server in servers {
+        server.terminate()?;
+        let status = server.ended().await?;
+        ensure!(status.success(), "the server ended with {status}: {}", server.said());
+    }
+    Ok(())
+}
+
+/// Whether the machine can run it; else why not.
+pub fn possible(cell: &Cell) -> Result<(), &'static str> {
     match cell.column {
-        Column::Hand => by_hand(url, cell).await,
-        Column::Limit { batch } => {
-            migrate(&Database::parse(url)?).await?;
-            let callers = (0..cell.callers).map(|number| Limit::connect(url, number, batch));
-            let callers = callers.collect::<anyhow::Result<Vec<_>>>()?;
-            Ok(Cast {
-                server: None,
-                callers: together(callers),
-                count: COUNT,
-                prepared: 0,
-            })
-        }
-        Column::Unary => by_unary_calls(url, cell).await,
+        Column::Redis if super::redis::installed().is_none() => Err("redis-server is not installed"),
+        _ => Ok(()),
     }
-}
-
-async fn by_hand(url: &str, cell: &Cell) -> anyhow::Result<Cast> {
-    psql(url).await?.batch_execute(hand::SCHEMA).await?;
-    let keys = held_keys(cell);
-    let holder = Hand::connect(url, cell.callers, None).await?;
-    for key in &keys {
-        ensure!(holder.claim(key).await?.is_some(), "the holder got nothing");
-    }
-    let callers = (0..cell.callers).map(|number| Hand::connect(url, number, held(&keys, number)));
-    Ok(Cast {
-        server: None,
-        callers: together(try_join_all(callers).await?),
-        count: COUNT,
-        prepared: keys.len() as u64,
-    })
-}
-
-async fn by_unary_calls(url: &str, cell: &Cell) -> anyhow::Result<Cast> {
-    let server = Server::start_with(url, Options::default().with(&["--log", "warn"])).await?;
-    let channels = channels(&server.url(), cell.callers.div_ceil(PER_CHANNEL)).await?;
-    let keys = held_keys(cell);
-    let mut holder = Unary::new(channels[0].clone(), cell.callers, None);
-    for key in &keys {
-        super::unary::token(holder.claim(key).await?)?;
-    }
-    let caller = |number: usize| {
-        let channel = channels[number / PER_CHANNEL].clone();
-        Unary::new(channel, number, held(&keys, number))
-    };
-    Ok(Cast {
-        callers: together((0..cell.callers).map(caller).collect()),
-        server: Some(server),
-        count: COUNT,
-        prepared: keys.len() as u64,
-    })
-}
-
-async fn channels(url: &str, count: usize) -> anyhow::Result<Vec<Channel>> {
-    let endpoint = Endpoint::from_shared(url.to_owned())?.tcp_nodelay(true);
-    Ok(try_join_all((0..count).map(|_| endpoint.connect())).await?)
-}
-
-/// One task for each caller.
-fn together<C: course::Caller>(callers: Vec<C>) -> Box<dyn FnOnce(&Arc<Course>) -> Vec<Running> + Send> {
-    Box::new(move |course| {
-        callers
-            .into_iter()
-            .map(|caller| running(course, caller))
-            .collect()
-    })
-}
-
-fn held_keys(cell: &Cell) -> Vec<String> {
-    match cell.work {
-        Work::Actions => Vec::new(),
-        Work::Refused => (0..cell.callers.div_ceil(PER_KEY))
-            .map(|_| work::fresh_id())
-            .collect(),
-    }
-}
-
-fn held(keys: &[String], number: usize) -> Option<String> {
-    keys.get(number / PER_KEY).cloned()
 }

@@ -4,6 +4,7 @@ use anyhow::Context;
 use deed_server::postgres::{Cluster, Options};
 use tokio_postgres::Client;
 
+use super::statements::{self, Counter};
 use crate::support::psql;
 
 /// Beside the launcher's own, which are durable. The same for all columns.
@@ -13,7 +14,7 @@ const SETTINGS: [(&str, &str); 4] = [
     ("checkpoint_timeout", "1h"),
     // What a database server with some gigabytes is given.
     ("shared_buffers", "512MB"),
-    // 64 callers by hand, a server's connections, and some more.
+    // 64 callers by hand, two servers' connections, and some more.
     ("max_connections", "200"),
 ];
 
@@ -21,6 +22,7 @@ const SETTINGS: [(&str, &str); 4] = [
 pub struct Stage {
     cluster: Cluster,
     pub admin: Client,
+    pub counter: Counter,
 }
 
 impl Stage {
@@ -29,9 +31,24 @@ impl Stage {
         for (name, value) in SETTINGS {
             options = options.with(name, value);
         }
-        let cluster = Cluster::start(options).await?;
+        let mut counting = options.clone();
+        for (name, value) in statements::SETTINGS {
+            counting = counting.with(name, value);
+        }
+        // A distribution may package its extensions apart; without them Postgres does not start.
+        let (cluster, counter) = match Cluster::start(counting).await {
+            Ok(cluster) => (cluster, Counter::Installed),
+            Err(_not_installed) => (Cluster::start(options).await?, Counter::Missing),
+        };
         let admin = psql(&cluster.url("postgres")).await?;
-        Ok(Self { cluster, admin })
+        if counter == Counter::Installed {
+            Counter::install(&admin).await?;
+        }
+        Ok(Self {
+            cluster,
+            admin,
+            counter,
+        })
     }
 
     pub fn postmaster(&self) -> u32 {
@@ -42,13 +59,19 @@ impl Stage {
         self.cluster.url(database)
     }
 
+    pub async fn version(&self) -> anyhow::Result<String> {
+        let row = self.admin.query_one("SHOW server_version", &[]).await?;
+        Ok(format!("Postgres {}", row.try_get::<_, &str>(0)?))
+    }
+
     /// An empty database, just after a checkpoint.
     pub async fn database(&self, name: &str) -> anyhow::Result<()> {
         self.cluster.create_database(name).await?;
-        self.admin
-            .batch_execute("CHECKPOINT")
-            .await
-            .context("no checkpoint")
+        self.checkpoint().await
+    }
+
+    pub async fn checkpoint(&self) -> anyhow::Result<()> {
+        self.admin.batch_execute("CHECKPOINT").await.context("no checkpoint")
     }
 
     pub async fn drop_database(&self, name: &str) -> anyhow::Result<()> {

@@ -1,73 +1,61 @@
-//! The table: one line for each cell, medians with the least and the most of the rounds.
+//! The table: one line for each row, medians, and for the rate also the least and the most of the rounds.
 
 use std::fmt::Write;
 
-use super::plan::Cell;
-use super::run::Sample;
+use super::results::{DatabaseCost, Results, Row, Sample};
 
-/// All rounds of a cell.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    pub cell: Cell,
-    pub rounds: Vec<Sample>,
-}
-
-/// The middle, and how far the rounds lie apart.
-#[derive(Clone, Copy, Debug)]
-pub struct Spread {
-    pub median: f64,
-    pub least: f64,
-    pub most: f64,
-}
-
-impl Measured {
-    pub fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Spread {
-        let mut values: Vec<f64> = self.rounds.iter().map(figure).collect();
-        values.sort_by(f64::total_cmp);
-        let at = |n: usize| values.get(n).copied().unwrap_or_default();
-        let last = values.len().saturating_sub(1);
-        Spread {
-            median: (at(last / 2) + at(last.div_ceil(2))) / 2.0,
-            least: at(0),
-            most: at(last),
-        }
-    }
-
-    pub fn median(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
-        self.spread(figure).median
-    }
-}
+const HEAD: &str = "| row | a second (least–most) | p50 ms | p99 ms | p99.9 ms | µs client | µs server | µs Postgres | \
+                    WAL bytes | transactions | statements | fsyncs | server MB |\n\
+                    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
 
 /// The whole table as Markdown.
-pub fn markdown(rows: &[Measured]) -> anyhow::Result<String> {
-    let mut text = String::from(
-        "| cell | a second (least–most) | p50 ms | p99 ms | p99.9 ms | µs client | µs server | µs Postgres | WAL bytes | transactions | fsyncs | server MB |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
-    );
-    for row in rows {
-        let rate = row.spread(|sample| sample.per_second);
-        let memory = row.rounds.iter().filter_map(|sample| sample.server_memory);
-        let memory = memory.fold(None, |most: Option<f64>, next| {
-            Some(most.map_or(next, |most| most.max(next)))
-        });
-        writeln!(
-            text,
-            "| {} | {:.0} ({:.0}–{:.0}) | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} | {:.1} | {:.0} | {:.3} | {:.3} | {} |",
-            row.cell.name(),
-            rate.median,
-            rate.least,
-            rate.most,
-            row.median(|sample| sample.p50),
-            row.median(|sample| sample.p99),
-            row.median(|sample| sample.p999),
-            row.median(|sample| sample.client),
-            row.median(|sample| sample.server),
-            row.median(|sample| sample.postgres),
-            row.median(|sample| sample.wal_bytes),
-            row.median(|sample| sample.transactions),
-            row.median(|sample| sample.syncs),
-            memory.map_or_else(|| "–".to_owned(), |memory| format!("{memory:.0}")),
-        )?;
+pub fn markdown(results: &Results) -> anyhow::Result<String> {
+    let mut text = HEAD.to_owned();
+    for row in &results.rows {
+        line(&mut text, row)?;
+    }
+    for missing in &results.missing {
+        writeln!(text, "\nNot measured: {missing}.")?;
     }
     Ok(text)
+}
+
+fn line(text: &mut String, row: &Row) -> anyhow::Result<()> {
+    let busy = |figure: fn(&Sample) -> f64| move |sample: &Sample| (sample.per_second > 0.0).then(|| figure(sample));
+    let rate = row.spread(busy(|sample| sample.per_second));
+    let rate = rate.map(|rate| format!("{:.0} ({:.0}–{:.0})", rate.median, rate.least, rate.most));
+    write!(text, "| `{}` | {}", row.name, shown(rate))?;
+    let figures: [(fn(&Sample) -> f64, usize); 6] = [
+        (|sample| sample.p50, 2),
+        (|sample| sample.p99, 2),
+        (|sample| sample.p999, 2),
+        (|sample| sample.client, 1),
+        (|sample| sample.server, 1),
+        (|sample| sample.postgres, 1),
+    ];
+    for (figure, digits) in figures {
+        number(text, row.spread(busy(figure)).map(|spread| spread.median), digits)?;
+    }
+    let costs: [(fn(&DatabaseCost) -> Option<f64>, usize); 4] = [
+        (|cost| Some(cost.wal_bytes), 0),
+        (|cost| Some(cost.transactions), 3),
+        (|cost| cost.statements, 3),
+        (|cost| Some(cost.syncs), 3),
+    ];
+    for (cost, digits) in costs {
+        let spread = row.spread(|sample| cost(sample.database.as_ref()?));
+        number(text, spread.map(|spread| spread.median), digits)?;
+    }
+    number(text, row.spread(|sample| sample.server_memory).map(|spread| spread.most), 0)?;
+    writeln!(text, " |")?;
+    Ok(())
+}
+
+fn number(text: &mut String, value: Option<f64>, digits: usize) -> anyhow::Result<()> {
+    write!(text, " | {}", shown(value.map(|value| format!("{value:.digits$}"))))?;
+    Ok(())
+}
+
+fn shown(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
 }

@@ -3,10 +3,9 @@
 
 use std::process::ExitCode;
 
+use deed_tests::bench::measure;
 use deed_tests::bench::plan::Plan;
-use deed_tests::bench::run;
-use deed_tests::bench::stage::Stage;
-use deed_tests::bench::table::{self, Measured};
+use deed_tests::bench::table;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -21,28 +20,7 @@ async fn main() -> ExitCode {
 
 async fn bench() -> anyhow::Result<()> {
     let plan = Plan::from_environment()?;
-    let stage = Stage::start().await?;
-    let rows = measure(&stage, &plan).await;
-    let stopped = stage.stop().await;
-    println!("{}", table::markdown(&rows?)?);
-    stopped
-}
-
-async fn measure(stage: &Stage, plan: &Plan) -> anyhow::Result<Vec<Measured>> {
-    let mut rows: Vec<Measured> = plan
-        .cells
-        .iter()
-        .map(|cell| Measured {
-            cell: *cell,
-            rounds: Vec::new(),
-        })
-        .collect();
-    for round in 1..=plan.rounds {
-        for row in &mut rows {
-            let sample = run::cell(stage, &row.cell, plan.length).await?;
-            eprintln!("round {round}: {} {:.0}/s", row.cell.name(), sample.per_second);
-            row.rounds.push(sample);
-        }
-    }
-    Ok(rows)
+    let results = measure::all(&plan, |said| eprintln!("{said}")).await?;
+    println!("{}", table::markdown(&results)?);
+    Ok(())
 }
