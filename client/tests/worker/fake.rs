@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use deed_client::{Builder, Deed, v1};
 use deed_proto::v1::ownership_server::{Ownership, OwnershipServer};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
@@ -17,6 +17,7 @@ use tonic::{Request, Response, Status};
 use v1::next_step::Kind;
 use v1::renew_result::Result as Renewal;
 
+use crate::opened::{Answers, Opened};
 use crate::steps::{answer, renewed, settled};
 
 /// One call as it arrived.
@@ -61,6 +62,8 @@ pub enum Reply {
 struct Script {
     replies: HashMap<&'static str, VecDeque<Reply>>,
     calls: Vec<(Instant, Call)>,
+    /// How often a session was asked for.
+    sessions: usize,
 }
 
 /// The service. Ends when dropped.
@@ -71,20 +74,35 @@ pub struct Fake {
     server: JoinHandle<()>,
 }
 
-struct Service {
+/// Answers by the script, whichever way a call came.
+#[derive(Clone)]
+pub struct Service {
     script: Arc<Mutex<Script>>,
-    arrivals: watch::Sender<usize>,
+    arrivals: Arc<watch::Sender<usize>>,
+    /// Where sessions are handed over; without it there are none.
+    sessions: Option<mpsc::UnboundedSender<Opened>>,
 }
 
 impl Fake {
     pub async fn start() -> Self {
+        Self::serving(None).await
+    }
+
+    /// With sessions, which the test itself answers.
+    pub async fn with_sessions() -> (Self, mpsc::UnboundedReceiver<Opened>) {
+        let (sessions, opened) = mpsc::unbounded_channel();
+        (Self::serving(Some(sessions)).await, opened)
+    }
+
+    async fn serving(sessions: Option<mpsc::UnboundedSender<Opened>>) -> Self {
         let incoming = TcpIncoming::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = incoming.local_addr().unwrap();
         let script = Arc::new(Mutex::new(Script::default()));
         let (sender, arrivals) = watch::channel(0);
         let service = Service {
             script: script.clone(),
-            arrivals: sender,
+            arrivals: Arc::new(sender),
+            sessions,
         };
         let server = tokio::spawn(async move {
             let server = Server::builder().add_service(OwnershipServer::new(service));
@@ -153,6 +171,11 @@ impl Fake {
         calls.cloned().collect()
     }
 
+    /// How often a session was asked for.
+    pub fn sessions(&self) -> usize {
+        self.script.lock().unwrap().sessions
+    }
+
     pub async fn reports(&self, count: usize) -> Vec<v1::ReportRequest> {
         let calls = self.seen("Report", count).await;
         calls.into_iter().map(|(_, call)| report(call)).collect()
@@ -202,7 +225,7 @@ impl Service {
         reply
     }
 
-    async fn answer(&self, call: Call) -> Result<Option<v1::Answer>, Status> {
+    pub async fn answer(&self, call: Call) -> Result<Option<v1::Answer>, Status> {
         match self.next(call) {
             None => Ok(Some(answer(settled("X")))),
             Some(Reply::Step(kind)) => Ok(Some(answer(kind))),
@@ -286,12 +309,15 @@ impl Ownership for Service {
         Err(Status::unimplemented("BatchReport"))
     }
 
-    type SessionStream = futures::stream::Empty<Result<v1::SessionResponse, Status>>;
+    type SessionStream = Answers;
 
-    async fn session(
-        &self,
-        _: Request<tonic::Streaming<v1::SessionRequest>>,
-    ) -> Answered<Self::SessionStream> {
-        Err(Status::unimplemented("Session"))
+    async fn session(&self, request: Request<tonic::Streaming<v1::SessionRequest>>) -> Answered<Answers> {
+        self.script.lock().unwrap().sessions += 1;
+        let Some(sessions) = &self.sessions else {
+            return Err(Status::unimplemented("Session"));
+        };
+        let (opened, answers) = Opened::new(request.into_inner(), self.clone());
+        sessions.send(opened).unwrap();
+        Ok(Response::new(answers))
     }
 }

@@ -9,7 +9,9 @@
 mod fake;
 mod guard;
 mod next_steps;
+mod opened;
 mod renewals;
 mod repeats;
+mod sessions;
 mod steps;
 mod stops;

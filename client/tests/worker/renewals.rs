@@ -12,7 +12,7 @@ use crate::steps::{charge, lasting, renewed};
 const LEASE: Duration = Duration::from_millis(600);
 
 /// Sends until the gate opens.
-fn holding(deed: &Deed, id: &str, gate: &watch::Receiver<bool>) -> JoinHandle<bool> {
+pub fn holding(deed: &Deed, id: &str, gate: &watch::Receiver<bool>) -> JoinHandle<bool> {
     let (action, gate) = (charge(deed, id), gate.clone());
     tokio::spawn(async move {
         let outcome = action.perform_without_verify(|_| {
