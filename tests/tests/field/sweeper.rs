@@ -55,7 +55,7 @@ async fn b05_a_sweeper_that_was_paused_between_its_read_and_its_writes_changes_n
     let committer = Arc::new(Committer::start(connect, protocol, committer::Options::default()));
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();
-    let gate = Arc::new(service::Gate::new(Arc::clone(&committer)));
+    let gate = Arc::new(service::Gate::new(Arc::clone(&committer), 100));
     let edge = grpc::Edge::new(gate, Arc::new(reader.clone()), protocol, stop.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
