@@ -7,6 +7,7 @@
 
 mod database;
 mod dev;
+mod doors;
 mod drain;
 mod pooler;
 mod process;

@@ -6,7 +6,7 @@ use deed_core::action::{Flag, State};
 use deed_core::command::{Ask, Decision};
 use deed_core::id::ActionKey;
 use deed_core::spec::Label;
-use deed_core::text::{LabelKey, LabelValue, Note, Owner};
+use deed_core::text::{LabelKey, LabelValue, Namespace, Note, Owner};
 use deed_server::service::ledger::{LeaseFilter, Ledger, ListFilter, Order};
 use deed_server::store::{Reader, Session};
 use deed_server::sweeper::Upkeep;
@@ -251,4 +251,31 @@ async fn an_action_is_read_with_its_result_and_the_time() {
     let (read, now) = reader.action(&key("order-1")).await.unwrap().unwrap();
     assert!(now >= settled.since);
     assert_eq!(read, settled);
+}
+
+#[tokio::test]
+async fn a_list_is_limited_to_what_its_caller_may_read() {
+    let fixture = Fixture::migrated().await;
+    let mut session = fixture.session();
+    for namespace in ["bank", "farm", "shop"] {
+        let spec = Box::new(specification());
+        let mut plan = command("order-1", "w1", Ask::Plan { spec });
+        plan.key.namespace = Namespace::new(namespace).unwrap();
+        done(&mut session, &plan).await;
+    }
+    let reader = Reader::new(fixture.database.clone());
+    for (readable, expected) in [
+        (None, &["shop", "farm", "bank"][..]),
+        (Some(&["shop", "bank", "elsewhere"][..]), &["shop", "bank"]),
+        (Some(&[]), &[]),
+    ] {
+        let names = readable.map(|names| names.iter().map(|name| Namespace::new(*name).unwrap()).collect());
+        let filter = ListFilter {
+            readable: names,
+            ..ListFilter::default()
+        };
+        let keys = pages(&reader, &filter, 1).await;
+        let found: Vec<_> = keys.iter().map(|key| key.namespace.as_str()).collect();
+        assert_eq!(found, expected);
+    }
 }
