@@ -51,6 +51,11 @@ impl Caller {
         &self.proven.member.name
     }
 
+    /// Whether what it showed still proves who it is. Whoever makes many calls at once is refused as a whole where not.
+    pub fn still_proven(&self) -> Result<(), Error> {
+        self.now().map(drop)
+    }
+
     /// Whether it may do this there, by the policy that is in force now.
     pub fn may(&self, right: Right, namespace: &Namespace) -> Result<(), Error> {
         if self.now()?.may(right, namespace) {

@@ -1,5 +1,6 @@
 //! The edge over real loopback connections, with the core over a map behind it.
 
+mod admitted;
 mod calls;
 mod doors;
 mod hostile;

@@ -79,6 +79,7 @@ impl<J: Judge, L: Ledger> Session<J, L> {
             ..life
         };
         let (edge, caller) = (&self.edge, self.caller.as_ref());
+        caller.still_proven()?;
         Ok(match required(request.call, "call")? {
             Call::Plan(message) => Outcome::Answer(edge.work(caller, life, message).await?),
             Call::Claim(message) => Outcome::Answer(edge.work(caller, life, message).await?),
