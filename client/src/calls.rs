@@ -28,7 +28,7 @@ pub struct Calls {
 }
 
 /// What all requests have in common.
-trait Request {
+pub(crate) trait Request {
     /// Fills in what was left blank.
     fn stamp(&mut self, owner: &str);
 
@@ -102,6 +102,14 @@ impl Calls {
             owner,
             limits,
         }
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     fn limits_for(&self, request: &impl Request) -> Limits {

@@ -146,7 +146,7 @@ fn action_id(request: &v1::ReportRequest) -> &str {
 }
 
 /// What became of one call that has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// It was judged to be wrong, or cannot be served; repeating it would change nothing.

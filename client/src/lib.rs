@@ -50,6 +50,7 @@ mod guard;
 mod hold;
 mod input;
 mod json;
+mod many;
 mod observation;
 mod outcome;
 mod perform;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tokio::time::{Instant, timeout};
 use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
@@ -77,12 +77,7 @@ impl Caller {
     {
         let started = Instant::now();
         let deadline = started + limits.total;
-        let mut pauses = ExponentialBuilder::new()
-            .with_min_delay(FIRST_PAUSE)
-            .with_max_delay(LONGEST_PAUSE)
-            .with_jitter()
-            .without_max_times()
-            .build();
+        let mut pauses = pauses();
         let mut tries = 0;
         loop {
             tries += 1;
@@ -155,6 +150,16 @@ impl Caller {
     }
 }
 
+/// Between two tries.
+pub(crate) fn pauses() -> ExponentialBackoff {
+    ExponentialBuilder::new()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_delay(LONGEST_PAUSE)
+        .with_jitter()
+        .without_max_times()
+        .build()
+}
+
 async fn on_session<M, T>(
     stream: &Stream,
     carry: &Carry<M, T>,
@@ -166,13 +171,14 @@ async fn on_session<M, T>(
     (carry.response)(outcome).ok_or_else(other)
 }
 
-enum Verdict {
+/// What a status says about the call.
+pub(crate) enum Verdict {
     Refused(Refusal),
     /// Not before this much time has passed.
     Again(Duration),
 }
 
-fn verdict(status: &Status) -> Verdict {
+pub(crate) fn verdict(status: &Status) -> Verdict {
     let details = status.get_error_details();
     let own = details.error_info().filter(|info| info.domain == DOMAIN);
     let again = match (status.code(), own) {

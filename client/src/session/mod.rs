@@ -21,7 +21,7 @@ use crate::locked;
 use crate::wire::Wire;
 pub(crate) use carry::{Carry, carry};
 use stream::Pending;
-pub(crate) use stream::Stream;
+pub(crate) use stream::{Stream, status};
 
 /// The server answers the opening at once. Something on the way that does not is no way for a stream.
 const OPENING: Duration = Duration::from_secs(3);

@@ -153,7 +153,7 @@ fn broken() -> Status {
 }
 
 /// An entry's error, as the status that it would have been.
-fn status(error: v1::EntryError) -> Status {
+pub(crate) fn status(error: v1::EntryError) -> Status {
     let metadata = error.metadata.into_iter().map(|label| (label.key, label.value));
     let mut details =
         ErrorDetails::with_error_info(error.reason, DOMAIN, metadata.collect::<HashMap<_, _>>());
