@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
+use tonic_types::StatusExt;
 use v1::next_step::Kind;
 use v1::renew_result::Result as Renewal;
 
@@ -240,6 +241,16 @@ impl Service {
     }
 }
 
+fn entry_error(status: &Status) -> v1::EntryError {
+    let info = status.get_error_details().error_info().cloned();
+    v1::EntryError {
+        code: status.code().into(),
+        reason: info.map(|info| info.reason).unwrap_or_default(),
+        message: status.message().to_owned(),
+        ..v1::EntryError::default()
+    }
+}
+
 macro_rules! answered {
     ($self:ident $call:expr, $Response:ident) => {{
         let answer = $self.answer($call).await?;
@@ -301,8 +312,17 @@ impl Ownership for Service {
         Err(Status::unimplemented("ClaimDue"))
     }
 
-    async fn batch_claim(&self, _: Request<v1::BatchClaimRequest>) -> Answered<v1::BatchClaimResponse> {
-        Err(Status::unimplemented("BatchClaim"))
+    async fn batch_claim(&self, request: Request<v1::BatchClaimRequest>) -> Answered<v1::BatchClaimResponse> {
+        let mut results = Vec::new();
+        for entry in request.into_inner().entries {
+            let result = match self.answer(Call::Claim(entry)).await {
+                Ok(answer) => v1::batch_result::Result::Answer(answer.unwrap()),
+                Err(status) => v1::batch_result::Result::Error(entry_error(&status)),
+            };
+            let result = Some(result);
+            results.push(v1::BatchResult { result });
+        }
+        Ok(Response::new(v1::BatchClaimResponse { results }))
     }
 
     async fn batch_report(&self, _: Request<v1::BatchReportRequest>) -> Answered<v1::BatchReportResponse> {

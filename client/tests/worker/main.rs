@@ -8,6 +8,7 @@
 
 mod fake;
 mod guard;
+mod many;
 mod next_steps;
 mod opened;
 mod renewals;

@@ -1,6 +1,7 @@
 //! The edge over real loopback connections, with the core over a map behind it.
 
 mod admitted;
+mod batches;
 mod calls;
 mod doors;
 mod hostile;
