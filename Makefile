@@ -27,7 +27,7 @@ help:
 	@echo 'make setup       installs what is missing on this machine; the others call it as they need it'
 
 setup:
-	@$(SETUP) base pooler nextest deny
+	@$(SETUP) base pooler faketime nextest deny
 
 # DEMO_ARGS are the demo's options, e.g. make demo DEMO_ARGS='--seed 7'; --help lists them.
 demo:
@@ -63,7 +63,7 @@ chaos:
 
 # The programs are built together with the tests: tests start them as processes. TEST_ARGS go to nextest.
 test:
-	@$(SETUP) base pooler nextest
+	@$(SETUP) base pooler faketime nextest
 	$(call step,build)
 	cargo build --workspace --bins --tests --examples
 	$(call step,tests)

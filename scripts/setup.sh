@@ -2,7 +2,8 @@
 # Brings what builds and tests need and this machine lacks. Names what it does, does nothing twice:
 # every part is looked for before anything is installed, so a second run takes no time.
 #
-#   scripts/setup.sh [base] [pooler] [nextest] [deny] [mutants]   (without arguments: base pooler nextest deny)
+#   scripts/setup.sh [base] [pooler] [faketime] [nextest] [deny] [mutants]
+#   (without arguments: base pooler faketime nextest deny)
 set -euo pipefail
 
 POSTGRES_OLDEST=14
@@ -41,6 +42,15 @@ base() {
 pooler() {
     # Debian puts it where only root's PATH looks.
     PATH=$PATH:/usr/sbin command -v pgbouncer >/dev/null || install_packages "PgBouncer" pgbouncer
+}
+
+# Only a test needs it: servers whose clocks are wrong.
+faketime() {
+    local -a found=()
+    # A library that is preloaded, in a directory that no linker searches.
+    mapfile -t found < <(compgen -G '/usr/lib*/faketime/libfaketime.so.1' || true;
+        compgen -G '/usr/lib/*/faketime/libfaketime.so.1' || true)
+    [[ ${#found[@]} -gt 0 ]] || install_packages "libfaketime" libfaketime
 }
 
 # install_packages WORDS [PACKAGE...]: what they are, for people who have other packages.
@@ -85,14 +95,15 @@ cargo_tool() {
 }
 
 command -v cargo >/dev/null || fail "cargo is missing; install Rust (https://rustup.rs), then run this again"
-[[ $# -gt 0 ]] || set -- base pooler nextest deny
+[[ $# -gt 0 ]] || set -- base pooler faketime nextest deny
 for part in "$@"; do
     case $part in
         base) base ;;
         pooler) pooler ;;
+        faketime) faketime ;;
         nextest) cargo_tool cargo-nextest "$NEXTEST" --no-default-features --features default-no-update ;;
         deny) cargo_tool cargo-deny "$DENY" --no-default-features ;;
         mutants) cargo_tool cargo-mutants "$MUTANTS" ;;
-        *) fail "unknown part: $part (base, pooler, nextest, deny, mutants)" ;;
+        *) fail "unknown part: $part (base, pooler, faketime, nextest, deny, mutants)" ;;
     esac
 done

@@ -133,6 +133,12 @@ impl Database {
     /// The primary's machine dies, and the standby is promoted. For `silence` before it, the standby hears nothing of the
     /// primary any more: what is committed then is on the primary alone, and whoever was told of it was told too much.
     pub async fn fail_over(&mut self, silence: Duration) -> anyhow::Result<()> {
+        self.lose_primary(silence).await?;
+        self.promote().await
+    }
+
+    /// The first half of a failover: until the second, there is a standby that only reads.
+    pub async fn lose_primary(&mut self, silence: Duration) -> anyhow::Result<()> {
         let lost = &mut self.nodes[self.primary];
         if !silence.is_zero() {
             lost.stream.weather(Weather::BlackHole);
@@ -150,6 +156,11 @@ impl Database {
         lost.stream.weather_for_present(Weather::Cut);
         lost.stream.weather_for_new(Weather::Fair);
         self.primary = 1 - self.primary;
+        Ok(())
+    }
+
+    /// The second half.
+    pub async fn promote(&self) -> anyhow::Result<()> {
         let client = psql(&self.url()?).await?;
         let promoted: bool = client.query_one("SELECT pg_promote(true, 60)", &[]).await?.get(0);
         ensure!(promoted, "the standby was not promoted");

@@ -38,6 +38,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// More of the command line.
     pub arguments: Vec<String>,
+    /// More of the environment.
+    pub environment: Vec<(&'static str, String)>,
 }
 
 impl Default for Options {
@@ -45,6 +47,7 @@ impl Default for Options {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             arguments: Vec::new(),
+            environment: Vec::new(),
         }
     }
 }
@@ -53,6 +56,11 @@ impl Options {
     pub fn with(mut self, arguments: &[&str]) -> Self {
         self.arguments
             .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self
+    }
+
+    pub fn in_environment(mut self, variable: &'static str, value: &str) -> Self {
+        self.environment.push((variable, value.to_owned()));
         self
     }
 
@@ -74,6 +82,12 @@ impl Server {
             .args(["--listen", &options.listen.to_string()])
             .args(&options.arguments)
             .env("DEED_DATABASE_URL", database_url)
+            .envs(
+                options
+                    .environment
+                    .iter()
+                    .map(|(variable, value)| (*variable, value)),
+            )
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -14,10 +14,10 @@ use deed_tests::support::work::{NAMESPACE, TOOL, Told, Work};
 use crate::{Field, deduplicated, length, ms, serialized, within};
 
 /// Holds the row of an action in a transaction of its own.
-struct Holder(tokio_postgres::Client);
+pub struct Holder(tokio_postgres::Client);
 
 impl Holder {
-    async fn take(field: &Field, work: &Work) -> anyhow::Result<Self> {
+    pub async fn take(field: &Field, work: &Work) -> anyhow::Result<Self> {
         let client = field.psql().await?;
         client.batch_execute("BEGIN").await?;
         let statement = "SELECT 1 FROM actions WHERE namespace = $1 AND action_id = $2 FOR UPDATE";
@@ -39,6 +39,10 @@ impl Holder {
 
     async fn let_go_after(self, pause: Duration) -> anyhow::Result<()> {
         tokio::time::sleep(pause).await;
+        self.let_go().await
+    }
+
+    pub async fn let_go(self) -> anyhow::Result<()> {
         Ok(self.0.batch_execute("COMMIT").await?)
     }
 }

@@ -3,8 +3,11 @@
 //! virtual clock are told elsewhere.
 
 mod base;
+mod busy;
 mod clocks;
+mod deadlocks;
 mod evidence;
+mod failover;
 mod faults;
 mod hostile;
 mod lifecycle;
@@ -14,8 +17,10 @@ mod polite;
 mod races;
 mod refusals;
 mod samples;
+mod sessions;
 mod shop;
 mod size;
+mod skew;
 mod storm;
 mod sweeper;
 mod tenants;

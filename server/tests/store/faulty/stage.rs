@@ -46,6 +46,9 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// A call that got no answer so often never gets one.
+    pub const TRIES: usize = 200;
+
     pub const IMPATIENT: usize = 0;
     pub const PATIENT: usize = 1;
     pub const COMMITTERS: [usize; 2] = [Self::IMPATIENT, Self::PATIENT];
@@ -101,12 +104,13 @@ impl Stage {
 
     /// As a caller does: the same request again until there is an answer.
     pub async fn ask_until_heard(&self, committer: usize, command: &Command) -> Heard {
-        loop {
+        for _ in 0..Self::TRIES {
             match self.ask(committer, command).await {
                 Heard::Nothing => {}
                 heard @ (Heard::Told(_) | Heard::Refused(_)) => return heard,
             }
         }
+        panic!("never heard: {command:#?}");
     }
 
     /// Lets the database's time pass.

@@ -160,7 +160,7 @@ async fn round(stage: &Stage, scenes: &Mutex<Scenes>, dice: &mut Dice) -> Asked 
         if over {
             return asked;
         }
-        assert!(asked.heard.len() < 200, "never heard: {asked:?}");
+        assert!(asked.heard.len() < Stage::TRIES, "never heard: {asked:?}");
     }
 }
 
