@@ -33,6 +33,9 @@ const POSTGRES_EDGE: [&str; 2] = ["server/src/store/", "server/src/postgres"];
 /// The only places in the server that may see the wire. `lib.rs` puts the parts together.
 const GRPC_EDGE: [&str; 2] = ["server/src/grpc", "server/src/lib.rs"];
 
+/// The only places in the server that may handle certificates, keys and signatures.
+const SECRETS_EDGE: [&str; 2] = ["server/src/auth/", "server/src/grpc/listen.rs"];
+
 /// What the core is built from, besides std.
 const CORE_DEPENDENCIES: [&str; 2] = ["thiserror", "uuid"];
 
@@ -188,6 +191,21 @@ fn only_the_grpc_files_import_tonic_and_the_generated_types() -> Result<()> {
         })
         .collect();
     none(offences, "only server/src/grpc and lib.rs see the wire")
+}
+
+#[test]
+fn only_the_doors_handle_certificates_keys_and_signatures() -> Result<()> {
+    let offences = server_sources()?
+        .iter()
+        .filter(|source| !source.under(&SECRETS_EDGE))
+        .flat_map(|source| {
+            source.mentions(&["aws_lc_rs", "jsonwebtoken", "rustls", "tokio_rustls", "webpki"])
+        })
+        .collect();
+    none(
+        offences,
+        "only server/src/auth and the listener speak TLS or check signatures",
+    )
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod base;
 mod busy;
 mod clocks;
 mod deadlocks;
+mod doors;
 mod evidence;
 mod failover;
 mod faults;
