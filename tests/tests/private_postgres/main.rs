@@ -9,3 +9,4 @@
 mod cluster;
 mod help;
 mod keeper;
+mod standby;
