@@ -19,6 +19,7 @@ mod races;
 mod refusals;
 mod samples;
 mod sessions;
+mod sessions;
 mod shop;
 mod size;
 mod skew;
