@@ -44,7 +44,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let receiver = env::temp_dir().join("deed-example-charges");
     fs::create_dir_all(&receiver)?;
 
-    let deed = Deed::connect(&url)?;
+    // DEED_TOKEN, DEED_CA_FILE and their like, where the server asks who calls.
+    let deed = Deed::builder().credentials_from_env().connect(&url)?;
     let charge = Charge {
         order: "4821",
         cents: 3_000,

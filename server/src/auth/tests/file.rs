@@ -1,9 +1,10 @@
 //! The auth file: what it means, and that every mistake is named by its line.
 
 use deed_core::text::Namespace;
+use jsonwebtoken::Algorithm;
 use secrecy::SecretString;
 
-use crate::auth::testing::{Written, bearer, namespace, principal};
+use crate::auth::testing::{Signer, Written, bearer, claims, jwks, namespace, principal};
 use crate::auth::token::{TokenHash, generate};
 use crate::auth::{Caller, Error, Presented, Right, Scope, load};
 
@@ -161,4 +162,20 @@ fn a_jwks_that_is_missing_or_useless_is_named() {
         written.write("k.json", useless.as_bytes());
         assert!(refused(&written).contains("k.json"), "{useless}");
     }
+}
+
+#[test]
+fn the_example_of_security_md_is_an_auth_file() {
+    let page = include_str!("../../../../SECURITY.md");
+    let (_, after) = page.split_once("```toml\n").unwrap();
+    let (example, _) = after.split_once("```").unwrap();
+    let written = Written::new(example);
+    let signer = Signer::new(Algorithm::EdDSA, "1");
+    written.write("jwks.json", &jwks(&[signer.jwk()]));
+    let caller = written
+        .keeper()
+        .admit(bearer(&signer.sign(&claims("billing"))))
+        .unwrap();
+    assert_eq!(caller.principal().as_str(), "billing-worker");
+    assert_eq!(allowed(&caller, &namespace("elsewhere")), [Right::Read]);
 }
