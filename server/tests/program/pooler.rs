@@ -1,5 +1,6 @@
 //! A transaction pooler in between (B37): PgBouncer with two connections for everybody.
 
+use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
@@ -11,12 +12,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use deed_proto::v1::next_step::Kind;
 use deed_server::postgres::{Cluster, Options};
 use futures::future::join_all;
 use nix::unistd::{User, geteuid};
 use tempfile::TempDir;
 use tokio::time::timeout;
-use tokio_postgres::Config;
+use tokio_postgres::{Config, SimpleQueryMessage};
 
 use crate::database::connect;
 use crate::process::Server;
@@ -27,7 +29,13 @@ const READY: Duration = Duration::from_secs(15);
 
 const SERVERS: usize = 3;
 const CLIENTS: usize = 20;
+
+/// How many claims each client makes. The scenario's own number is 500; two connections take a minute for that.
+const CLAIMS_VARIABLE: &str = "DEED_TEST_POOLER_CLAIMS";
 const CLAIMS: usize = 100;
+
+/// One claim of so many is reported, and claimed once more.
+const REPORTED: usize = 20;
 
 /// "A prepared statement is not there" and "is there already": what a pooler makes of named statements.
 const NAMED_STATEMENTS: [&str; 2] = ["26000", "42P05"];
@@ -126,8 +134,8 @@ fn free_port() -> u16 {
 
 /// Debian puts it where only root's PATH looks.
 fn program() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places: Vec<_> = std::env::split_paths(&path)
+    let path = env::var_os("PATH").unwrap_or_default();
+    let places: Vec<_> = env::split_paths(&path)
         .chain([PathBuf::from("/usr/sbin")])
         .collect();
     let mut found = places.iter().map(|place| place.join("pgbouncer"));
@@ -146,26 +154,50 @@ async fn b37_servers_start_and_claim_through_a_transaction_pooler() {
 
     let starts = (0..SERVERS).map(|_| Server::on(&pooled));
     let servers = timeout(READY, join_all(starts)).await.unwrap();
+    let claims = env::var(CLAIMS_VARIABLE)
+        .ok()
+        .and_then(|claims| claims.parse().ok());
+    let claims: usize = claims.unwrap_or(CLAIMS);
     let clients = (0..CLIENTS).map(|client| {
         let server = &servers[client % SERVERS];
         async move {
             let worker = Worker::at(server).await;
-            for claim in 0..CLAIMS {
-                worker.execute(&format!("order-{client}-{claim}")).await;
+            for claim in 0..claims {
+                let id = format!("order-{client}-{claim}");
+                let granted = worker.execute(&id).await;
+                if claim % REPORTED == 0 {
+                    let reported = worker.complete(&id, granted.fencing_token).await;
+                    assert!(matches!(reported, Ok(Kind::Settled(_))), "{reported:?}");
+                    let again = worker.claim(&id).await;
+                    assert!(matches!(again, Ok(Kind::Settled(_))), "{again:?}");
+                }
             }
         }
     });
     join_all(clients).await;
 
     let psql = connect(&direct).await;
-    let count = "SELECT (SELECT count(*) FROM actions WHERE state = 'SENT'),
+    let count = "SELECT (SELECT count(*) FROM actions WHERE attempts = 1),
                         (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'),
                         (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'deed-server')";
     let row = psql.query_one(count, &[]).await.unwrap();
-    let (sent, locks, connections): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-    assert_eq!(sent, i64::try_from(CLIENTS * CLAIMS).unwrap());
+    let (begun, locks, connections): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+    assert_eq!(begun, i64::try_from(CLIENTS * claims).unwrap());
     assert_eq!(locks, 0, "no advisory lock is stranded");
     assert!(connections <= 2, "nobody went past the pooler: {connections}");
+    // The pooler hands the sessions on as they are: what a transaction set has ended with it.
+    let handed_on = connect(&pooled).await;
+    for (setting, default) in [
+        ("lock_timeout", "0"),
+        ("idle_in_transaction_session_timeout", "0"),
+    ] {
+        let shown = handed_on.simple_query(&format!("SHOW {setting}")).await.unwrap();
+        let shown = shown.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        assert_eq!(shown, Some(default), "{setting}");
+    }
     let log = fs::read_to_string(cluster.directory().join("postgres.log")).unwrap();
     for line in log.lines() {
         let named = NAMED_STATEMENTS.iter().any(|code| line.starts_with(code));
