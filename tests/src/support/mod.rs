@@ -2,6 +2,7 @@
 
 pub mod adapter;
 pub mod blind;
+pub mod chart;
 mod cluster;
 pub mod directory;
 pub mod outside;
