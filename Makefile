@@ -7,10 +7,11 @@ SHELL := bash
 .NOTPARALLEL:
 
 BIN := $(or $(CARGO_TARGET_DIR),target)/debug
+FAST := $(or $(CARGO_TARGET_DIR),target)/release
 SETUP := scripts/setup.sh
 step = @printf '\n== %s\n' "$(1)"
 
-.PHONY: help setup demo model model-deep chaos evaluate evaluate-deep test check lint advisories mutants fmt
+.PHONY: help setup demo model model-deep chaos evaluate evaluate-deep bench bench-growth bench-core soak test check lint advisories mutants fmt
 
 help:
 	@echo 'make demo        workers race, crash and lose answers over 500 invoices: first without Deed, then with it'
@@ -21,6 +22,10 @@ help:
 	@echo 'make check       formatting, lints, docs, licences and all tests: what CI runs'
 	@echo 'make evaluate    the published experiment: blind retry, verify-then-retry and Deed; writes docs/evaluation.md'
 	@echo 'make evaluate-deep  the same with 1,000 seeds'
+	@echo 'make bench       speed, cost and latency of Deed beside what is written by hand; writes docs/performance.md'
+	@echo 'make bench-growth  the same load on 1 and 10 million actions, and by two servers; minutes, and 30 GB of disk'
+	@echo 'make bench-core  the decision and the batch path alone, without a database'
+	@echo 'make soak        a steady load for SOAK_MINUTES (10): what drifts?'
 	@echo 'make fmt         formats the sources'
 	@echo 'make mutants     changes deed-core at random places and counts the changes that no test notices'
 	@echo 'make advisories  asks the advisory database about the dependencies (needs the network)'
@@ -52,6 +57,19 @@ evaluate evaluate-deep:
 	cargo build --workspace --bins
 	$(call step,$@)
 	$(BIN)/evaluate $(if $(filter %-deep,$@),--deep) $(EVALUATE_ARGS)
+
+# BENCH_SECONDS (2) and BENCH_ROUNDS (3) say how long each cell runs and how often, BENCH_ONLY (parts of names, separated by
+# commas) which do; BENCH_SIZES (0,1000000,10000000) how full; SOAK_MINUTES (10) how long.
+bench bench-growth soak:
+	@$(SETUP) base redis
+	$(call step,build)
+	cargo build --release --package deed-server --bin deed-server --package deed-tests --bin bench
+	$(call step,$@)
+	$(FAST)/bench $(if $(filter bench,$@),run,$(@:bench-%=%)) $(BENCH_ARGS)
+
+bench-core:
+	@$(SETUP) base
+	cargo bench --package deed-core --package deed-server $(BENCH_ARGS)
 
 # CHAOS_SECONDS (60) and CHAOS_SEED (random) say how long and which, CHAOS_DATA keeps logs and databases in a directory.
 chaos:

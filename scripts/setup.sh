@@ -53,6 +53,11 @@ faketime() {
     [[ ${#found[@]} -gt 0 ]] || install_packages "libfaketime" libfaketime
 }
 
+# Only measured against.
+redis() {
+    command -v redis-server >/dev/null || install_packages "Redis" redis-server
+}
+
 # install_packages WORDS [PACKAGE...]: what they are, for people who have other packages.
 install_packages() {
     local words=$1
@@ -100,6 +105,7 @@ for part in "$@"; do
     case $part in
         base) base ;;
         pooler) pooler ;;
+        redis) redis ;;
         faketime) faketime ;;
         nextest) cargo_tool cargo-nextest "$NEXTEST" --no-default-features --features default-no-update ;;
         deny) cargo_tool cargo-deny "$DENY" --no-default-features ;;

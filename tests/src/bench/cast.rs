@@ -43,10 +43,14 @@ impl Cast {
             Column::Limit { batch } => at_the_limit(url, cell, batch).await,
             Column::Redis => in_redis(cell).await,
             Column::Unary | Column::Session | Column::Perform => {
-                let server = serve(url).await?;
-                let mut cast = by_deed(&[&server.url()], cell).await?;
-                cast.servers.push(server);
-                Ok(cast)
+                let mut servers = Vec::new();
+                for _ in 0..cell.servers {
+                    servers.push(serve(url).await?);
+                }
+                let urls: Vec<String> = servers.iter().map(Server::url).collect();
+                let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+                let cast = by_deed(&urls, cell).await?;
+                Ok(Self { servers, ..cast })
             }
         }
     }
@@ -109,7 +113,8 @@ pub async fn by_deed(urls: &[&str], cell: &Cell) -> anyhow::Result<Cast> {
     let callers = match (cell.column, cell.work) {
         (_, Work::Renewals { leases }) => {
             prepared += leases as u64;
-            let renewers = (0..leases / BATCH).map(|number| Renewer::claim(channel(0), number, BATCH));
+            let each = leases / cell.callers;
+            let renewers = numbers.map(|number| Renewer::claim(channel(0), number, each, BATCH));
             together(try_join_all(renewers).await?)
         }
         (Column::Perform, _) => {
@@ -128,7 +133,10 @@ pub async fn by_deed(urls: &[&str], cell: &Cell) -> anyhow::Result<Cast> {
                 })
                 .collect();
             Box::new(move |course: &Arc<Course>| {
-                sessions.into_iter().map(|session| session.running(course)).collect()
+                sessions
+                    .into_iter()
+                    .map(|session| session.running(course))
+                    .collect()
             })
         }
         _ => together(

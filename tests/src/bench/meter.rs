@@ -160,19 +160,29 @@ pub async fn left(admin: &Client, database: &str) -> anyhow::Result<()> {
 }
 
 /// Fails where the database knows fewer or more confirmed actions, or other history, than the callers were told.
-pub async fn settled(client: &Client, told: u64) -> anyhow::Result<()> {
-    let statement = "SELECT (SELECT count(*) FROM actions WHERE state = 'CONFIRMED'), (SELECT count(*) FROM events)";
-    let (confirmed, history) = counts(client, statement).await?;
+/// `before` were there already.
+pub async fn settled(client: &Client, told: u64, before: u64) -> anyhow::Result<()> {
+    let (confirmed, history) = counts(client, SETTLED).await?;
     ensure!(
-        confirmed == told && history == 2 * told,
-        "callers were told of {told} actions, but the database has {confirmed} confirmed ones with {history} rows of history"
+        confirmed == before + told && history == 2 * confirmed,
+        "callers were told of {told} actions, {before} were there before, and the database has {confirmed} confirmed ones \
+         with {history} rows of history"
     );
     Ok(())
 }
 
+/// Confirmed actions that are there.
+pub async fn confirmed(client: &Client) -> anyhow::Result<u64> {
+    Ok(counts(client, SETTLED).await?.0)
+}
+
+const SETTLED: &str =
+    "SELECT (SELECT count(*) FROM actions WHERE state = 'CONFIRMED'), (SELECT count(*) FROM events)";
+
 /// Fails where refused claims and renewals have left anything but the grants of those who hold.
 pub async fn untouched(client: &Client, held: u64) -> anyhow::Result<()> {
-    let statement = "SELECT (SELECT count(*) FROM actions WHERE state = 'SENT'), (SELECT count(*) FROM events)";
+    let statement =
+        "SELECT (SELECT count(*) FROM actions WHERE state = 'SENT'), (SELECT count(*) FROM events)";
     let (actions, history) = counts(client, statement).await?;
     ensure!(
         actions == held && history == held,

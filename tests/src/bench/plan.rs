@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 
 use super::course::{Length, Pace};
-use super::renewals::BATCH;
+use super::renewals::RENEWERS;
 
 /// Each cell is run this often, all others in between: what the machine does meanwhile hits all alike.
 const ROUNDS: usize = 3;
@@ -23,7 +23,7 @@ const IDLE: usize = 10_000;
 
 /// Actions a second in the open loop: one that every column keeps up with, and one near the end of what can be done by
 /// hand.
-const RATES: [u32; 2] = [2_000, 6_000];
+pub const RATES: [u32; 2] = [2_000, 6_000];
 
 /// Callers that reach for one key.
 pub const PER_KEY: usize = 16;
@@ -66,6 +66,8 @@ pub struct Cell {
     /// Callers; connections for the limit, sessions for nothing.
     pub callers: usize,
     pub pace: Pace,
+    /// Deed's servers on the one database.
+    pub servers: usize,
 }
 
 impl Cell {
@@ -76,6 +78,7 @@ impl Cell {
             work,
             callers,
             pace,
+            servers: 1,
         }
     }
 
@@ -125,17 +128,25 @@ impl Plan {
             "BENCH_SECONDS={seconds} measures nothing; 0.2 is the least"
         );
         let rounds = number("BENCH_ROUNDS", ROUNDS as f64)?;
-        let only = env::var("BENCH_ONLY").unwrap_or_default();
-        let wanted: Vec<&str> = only.split(',').filter(|part| !part.is_empty()).collect();
+        let wanted = only();
         let mut cells = cells();
         cells.retain(|cell| wanted.is_empty() || wanted.iter().any(|part| cell.name().contains(part)));
-        ensure!(!cells.is_empty(), "BENCH_ONLY={only} names no row");
+        ensure!(!cells.is_empty(), "BENCH_ONLY={} names no row", wanted.join(","));
         Ok(Self {
             rounds: (rounds as usize).max(1),
             length: length(seconds),
             cells,
         })
     }
+}
+
+/// Parts of the names of the rows that are wanted; empty for all.
+pub fn only() -> Vec<String> {
+    let only = env::var("BENCH_ONLY").unwrap_or_default();
+    only.split(',')
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// With its warm-up.
@@ -146,7 +157,8 @@ pub fn length(seconds: f64) -> Length {
     }
 }
 
-fn number(name: &str, default: f64) -> anyhow::Result<f64> {
+/// A number in the environment.
+pub fn number(name: &str, default: f64) -> anyhow::Result<f64> {
     match env::var(name) {
         Ok(text) if !text.is_empty() => text
             .parse()
@@ -155,7 +167,8 @@ fn number(name: &str, default: f64) -> anyhow::Result<f64> {
     }
 }
 
-fn cells() -> Vec<Cell> {
+/// Everything that `make bench` measures.
+pub fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |column, work, callers: &[usize]| {
         cells.extend(callers.iter().map(|callers| Cell::new(column, work, *callers)));
@@ -170,7 +183,7 @@ fn cells() -> Vec<Cell> {
     add(Column::Hand, Work::Refused, &[64]);
     add(Column::Unary, Work::Refused, &[64]);
     add(Column::Session, Work::Refused, &[64, 256]);
-    add(Column::Unary, Work::Renewals { leases: HELD }, &[HELD / BATCH]);
+    add(Column::Unary, Work::Renewals { leases: HELD }, &[RENEWERS]);
     add(Column::Session, Work::Idle, &[IDLE]);
     for rate in RATES {
         for column in [Column::Hand, Column::Unary, Column::Session] {

@@ -1,7 +1,5 @@
 //! Renewals: thousands of leases held, and prolonged in batches as the client library does it.
 
-use std::sync::Arc;
-
 use anyhow::{Context, ensure};
 use deed_proto::v1;
 use deed_proto::v1::ownership_client::OwnershipClient;
@@ -15,25 +13,47 @@ use super::work;
 /// Leases in one call; the most that one may carry.
 pub const BATCH: usize = 1_000;
 
-/// Leases of one owner that are renewed together.
+/// Callers that renew at a time: more than one transaction's worth waits, and less than a lane's queue.
+pub const RENEWERS: usize = 2;
+
+/// Leases of one owner, renewed group by group.
 pub struct Renewer {
     ownership: OwnershipClient<Channel>,
     owner: String,
-    leases: Arc<[v1::RenewEntry]>,
+    groups: Vec<Vec<v1::RenewEntry>>,
+    next: usize,
 }
 
 impl Renewer {
-    /// Claims so many fresh actions in one call.
-    pub async fn claim(channel: Channel, number: usize, count: usize) -> anyhow::Result<Self> {
-        let (owner, specification) = (work::owner(number), work::specification());
+    /// Claims so many fresh actions, and will renew them in groups of this size.
+    pub async fn claim(channel: Channel, number: usize, count: usize, group: usize) -> anyhow::Result<Self> {
+        let mut renewer = Self {
+            ownership: OwnershipClient::new(channel),
+            owner: work::owner(number),
+            groups: Vec::new(),
+            next: 0,
+        };
+        let mut leases = Vec::with_capacity(count);
+        while leases.len() < count {
+            leases.extend(renewer.claim_some(BATCH.min(count - leases.len())).await?);
+        }
+        renewer.groups = leases.chunks(group).map(<[_]>::to_vec).collect();
+        Ok(renewer)
+    }
+
+    async fn claim_some(&mut self, count: usize) -> anyhow::Result<Vec<v1::RenewEntry>> {
+        let specification = work::specification();
         let ids: Vec<String> = (0..count).map(|_| work::fresh_id()).collect();
-        let entries = ids.iter().map(|id| unary::claim(id, &owner, &specification));
+        let entries = ids.iter().map(|id| unary::claim(id, &self.owner, &specification));
         let request = v1::BatchClaimRequest {
             entries: entries.collect(),
         };
-        let mut ownership = OwnershipClient::new(channel);
-        let results = ownership.batch_claim(request).await?.into_inner().results;
-        ensure!(results.len() == count, "{} answers to {count} claims", results.len());
+        let results = self.ownership.batch_claim(request).await?.into_inner().results;
+        ensure!(
+            results.len() == count,
+            "{} answers to {count} claims",
+            results.len()
+        );
         let lease = |(id, result): (&String, v1::BatchResult)| {
             let answer = match result.result {
                 Some(v1::batch_result::Result::Answer(answer)) => answer,
@@ -44,47 +64,30 @@ impl Renewer {
                 fencing_token: unary::token(Some(answer))?,
             })
         };
-        let leases = ids.iter().zip(results).map(lease);
-        Ok(Self {
-            ownership,
-            owner,
-            leases: leases.collect::<anyhow::Result<_>>()?,
-        })
-    }
-
-    /// The same leases in groups of so many, each renewed by a caller of its own.
-    pub fn split(self, size: usize) -> Vec<Self> {
-        let group = |leases: &[v1::RenewEntry]| Self {
-            ownership: self.ownership.clone(),
-            owner: self.owner.clone(),
-            leases: leases.into(),
-        };
-        self.leases.chunks(size).map(group).collect()
-    }
-
-    /// Renews all of them; each must go on.
-    pub async fn renew(&mut self) -> anyhow::Result<()> {
-        let request = v1::RenewRequest {
-            owner: self.owner.clone(),
-            request_id: Uuid::new_v4().to_string(),
-            leases: self.leases.to_vec(),
-        };
-        let results = self.ownership.renew(request).await?.into_inner().results;
-        ensure!(results.len() == self.leases.len(), "a lease has no answer");
-        let renewed = |result: &v1::RenewResult| matches!(result.result, Some(v1::renew_result::Result::Renewed(_)));
-        let lost = results.iter().find(|result| !renewed(result));
-        ensure!(lost.is_none(), "a lease was not renewed: {lost:?}");
-        Ok(())
-    }
-
-    pub fn size(&self) -> usize {
-        self.leases.len()
+        ids.iter().zip(results).map(lease).collect()
     }
 }
 
 impl Caller for Renewer {
+    /// Renews the next group; each of its leases must go on.
     async fn act(&mut self) -> anyhow::Result<u64> {
-        self.renew().await?;
-        u64::try_from(self.size()).context("too many leases")
+        let group = self
+            .groups
+            .get(self.next % self.groups.len().max(1))
+            .context("no leases are held")?;
+        let request = v1::RenewRequest {
+            owner: self.owner.clone(),
+            request_id: Uuid::new_v4().to_string(),
+            leases: group.clone(),
+        };
+        let count = group.len();
+        let results = self.ownership.renew(request).await?.into_inner().results;
+        ensure!(results.len() == count, "a lease has no answer");
+        let renewed =
+            |result: &v1::RenewResult| matches!(result.result, Some(v1::renew_result::Result::Renewed(_)));
+        let lost = results.iter().find(|result| !renewed(result));
+        ensure!(lost.is_none(), "a lease was not renewed: {lost:?}");
+        self.next += 1;
+        Ok(u64::try_from(count)?)
     }
 }

@@ -89,7 +89,10 @@ impl Results {
 
     /// The highest median rate of the rows whose name starts so.
     pub fn best(&self, prefix: &str) -> Option<f64> {
-        let rows = self.rows.iter().filter(|row| row.name.starts_with(prefix) && !row.name.contains("-at-"));
+        let rows = self
+            .rows
+            .iter()
+            .filter(|row| row.name.starts_with(prefix) && !row.name.contains("-at-"));
         let rates = rows.filter_map(|row| Some(row.spread(|sample| Some(sample.per_second))?.median));
         rates.max_by(f64::total_cmp)
     }
@@ -98,7 +101,11 @@ impl Results {
 /// A build without optimisation measures the compiler.
 pub fn machine(postgres: &str) -> String {
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
-    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let build = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
     format!("{processors} processors, {postgres}, {build} build")
 }
 

@@ -21,7 +21,7 @@ pub async fn cell(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<
     stage.database(NAME).await?;
     let sample = match cell.work {
         Work::Idle => sleeping(stage, cell.callers).await,
-        Work::Actions | Work::Refused | Work::Renewals { .. } => loaded(stage, cell, length).await,
+        Work::Actions | Work::Refused | Work::Renewals { .. } => on(stage, NAME, cell, length).await,
     };
     let dropped = stage.drop_database(NAME).await;
     let sample = sample.with_context(|| format!("the cell {}", cell.name()))?;
@@ -29,8 +29,9 @@ pub async fn cell(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<
     Ok(sample)
 }
 
-async fn loaded(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<Sample> {
-    let url = stage.url(NAME);
+/// On a database that is there, and may have actions in it.
+pub async fn on(stage: &Stage, name: &str, cell: &Cell, length: Length) -> anyhow::Result<Sample> {
+    let url = stage.url(name);
     stage.counter.start(&stage.admin).await?;
     let cast = Cast::of(&url, cell).await?;
     let Cast {
@@ -41,14 +42,22 @@ async fn loaded(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<Sa
     } = cast;
     let pids = servers.iter().filter_map(Server::pid);
     let processes = Processes {
-        servers: pids.chain(redis.iter().filter_map(super::redis::Redis::pid)).collect(),
+        servers: pids
+            .chain(redis.iter().filter_map(super::redis::Redis::pid))
+            .collect(),
         postmaster: stage.postmaster(),
     };
-    let before = Written::read(&stage.admin, NAME).await?;
-    let uncounted = stage.counter.read(&stage.admin, NAME).await?;
+    let client = psql(&url).await?;
+    let already = match redis {
+        None => meter::confirmed(&client).await?,
+        Some(_) => 0,
+    };
+    drop(client);
+    let before = Written::read(&stage.admin, name).await?;
+    let uncounted = stage.counter.read(&stage.admin, name).await?;
     let mut statements = None;
     let warm = async |done: u64| {
-        let counted = stage.counter.read(&stage.admin, NAME).await?;
+        let counted = stage.counter.read(&stage.admin, name).await?;
         statements = counted
             .zip(uncounted)
             .map(|(now, before)| (now - before) as f64 / done.max(1) as f64);
@@ -67,8 +76,8 @@ async fn loaded(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<Sa
         redis.settled(tally.total).await?;
         return Ok(sample);
     }
-    meter::left(&stage.admin, NAME).await?;
-    let written = Written::read(&stage.admin, NAME).await?.since(before);
+    meter::left(&stage.admin, name).await?;
+    let written = Written::read(&stage.admin, name).await?.since(before);
     let of_all = |count: i64| count as f64 / tally.total as f64;
     sample.database = Some(DatabaseCost {
         wal_bytes: of_all(written.wal_bytes),
@@ -78,7 +87,7 @@ async fn loaded(stage: &Stage, cell: &Cell, length: Length) -> anyhow::Result<Sa
     });
     let client = psql(&url).await?;
     match cell.work {
-        Work::Actions => meter::settled(&client, tally.total).await?,
+        Work::Actions => meter::settled(&client, tally.total, already).await?,
         Work::Refused | Work::Renewals { .. } | Work::Idle => meter::untouched(&client, prepared).await?,
     }
     Ok(sample)
@@ -107,7 +116,11 @@ async fn sleeping(stage: &Stage, sessions: usize) -> anyhow::Result<Sample> {
     let open = idle::open(&server.url(), sessions).await?;
     let pid = server.pid().context("the server is gone")?;
     let memory = meter::memory(pid, "VmHWM")?;
-    ensure!(open.len() == sessions, "{} of {sessions} sessions are open", open.len());
+    ensure!(
+        open.len() == sessions,
+        "{} of {sessions} sessions are open",
+        open.len()
+    );
     drop(open);
     stop(vec![server]).await?;
     Ok(Sample {
@@ -120,7 +133,11 @@ async fn stop(servers: Vec<Server>) -> anyhow::Result<()> {
     for mut server in servers {
         server.terminate()?;
         let status = server.ended().await?;
-        ensure!(status.success(), "the server ended with {status}: {}", server.said());
+        ensure!(
+            status.success(),
+            "the server ended with {status}: {}",
+            server.said()
+        );
     }
     Ok(())
 }

@@ -71,7 +71,10 @@ impl Stage {
     }
 
     pub async fn checkpoint(&self) -> anyhow::Result<()> {
-        self.admin.batch_execute("CHECKPOINT").await.context("no checkpoint")
+        self.admin
+            .batch_execute("CHECKPOINT")
+            .await
+            .context("no checkpoint")
     }
 
     pub async fn drop_database(&self, name: &str) -> anyhow::Result<()> {

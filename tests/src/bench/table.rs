@@ -21,7 +21,8 @@ pub fn markdown(results: &Results) -> anyhow::Result<String> {
 }
 
 fn line(text: &mut String, row: &Row) -> anyhow::Result<()> {
-    let busy = |figure: fn(&Sample) -> f64| move |sample: &Sample| (sample.per_second > 0.0).then(|| figure(sample));
+    let busy =
+        |figure: fn(&Sample) -> f64| move |sample: &Sample| (sample.per_second > 0.0).then(|| figure(sample));
     let rate = row.spread(busy(|sample| sample.per_second));
     let rate = rate.map(|rate| format!("{:.0} ({:.0}–{:.0})", rate.median, rate.least, rate.most));
     write!(text, "| `{}` | {}", row.name, shown(rate))?;
@@ -46,13 +47,22 @@ fn line(text: &mut String, row: &Row) -> anyhow::Result<()> {
         let spread = row.spread(|sample| cost(sample.database.as_ref()?));
         number(text, spread.map(|spread| spread.median), digits)?;
     }
-    number(text, row.spread(|sample| sample.server_memory).map(|spread| spread.most), 0)?;
+    number(
+        text,
+        row.spread(|sample| sample.server_memory)
+            .map(|spread| spread.most),
+        0,
+    )?;
     writeln!(text, " |")?;
     Ok(())
 }
 
 fn number(text: &mut String, value: Option<f64>, digits: usize) -> anyhow::Result<()> {
-    write!(text, " | {}", shown(value.map(|value| format!("{value:.digits$}"))))?;
+    write!(
+        text,
+        " | {}",
+        shown(value.map(|value| format!("{value:.digits$}")))
+    )?;
     Ok(())
 }
 
