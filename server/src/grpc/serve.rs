@@ -29,6 +29,12 @@ const MAX_STREAMS: u32 = 1_024;
 /// that times out on some dozens of calls at once loses the connection, and with it the renewals on it (B36).
 const MAX_GIVEN_UP: usize = MAX_STREAMS as usize;
 
+/// Bytes that a caller may send on a connection, and on one stream of it, before they are read.
+// SUBTLE: a stream's share is a quarter. What a session has sent and the server does not read counts against the connection
+// as well; with the whole of it, a session that is held back would shut out the renewals beside it (B48).
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+const STREAM_WINDOW: u32 = CONNECTION_WINDOW / 4;
+
 /// Headers of a call: a name, a token, a trace. 16 KiB is what proxies allow as well.
 const MAX_HEADER_BYTES: u32 = 16 * 1024;
 
@@ -63,6 +69,8 @@ pub async fn serve<J: Judge, L: Ledger>(
         .http2_keepalive_timeout(Some(KEEPALIVE))
         .tcp_nodelay(true)
         .max_concurrent_streams(Some(MAX_STREAMS))
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(STREAM_WINDOW)
         .http2_max_pending_accept_reset_streams(Some(MAX_GIVEN_UP))
         .http2_max_header_list_size(Some(MAX_HEADER_BYTES))
         .layer(EnvelopeLayer)

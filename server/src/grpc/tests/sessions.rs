@@ -11,7 +11,7 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Code, Status, Streaming};
 
 use crate::grpc::session::MAX_IN_FLIGHT;
-use crate::grpc::testing::memory::Mood;
+use crate::grpc::testing::memory::{Mood, Stored};
 use crate::grpc::testing::sample;
 use crate::grpc::testing::server::{Running, field, reason};
 
@@ -64,7 +64,7 @@ impl Session {
 
 /// Far longer than anything here takes; only a failing test waits for it.
 async fn within<T>(awaited: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), awaited)
+    tokio::time::timeout(Duration::from_secs(20), awaited)
         .await
         .unwrap()
 }
@@ -281,6 +281,32 @@ async fn a_caller_that_vanishes_leaves_nothing_behind() {
     server.memory.until(|stored| stored.waiting == 100).await;
     drop(session);
     server.memory.until(|stored| stored.waiting == 0).await;
+}
+
+#[tokio::test]
+async fn b48_a_session_that_is_held_back_leaves_room_for_a_renewal_on_its_connection() {
+    let server = Running::start().await;
+    server.memory.with(|stored| stored.held = Some("held".to_owned()));
+    let session = Session::open(&server).await;
+    // More than fits into any window, and nothing of it is read beyond what may be in flight.
+    for id in 1..=20_000 {
+        session.send(id, claim("held"));
+    }
+    let full = |stored: &Stored| stored.waiting == MAX_IN_FLIGHT;
+    within(server.memory.until(full)).await;
+    let mut renewal = sample::renew();
+    let lease = renewal.leases.remove(0);
+    for id in 0..1_000 {
+        let mut lease = lease.clone();
+        lease.key.as_mut().unwrap().action_id = format!("a-{id}");
+        renewal.leases.push(lease);
+    }
+    // Again and again, until the session has sent what it can.
+    for _ in 0..100 {
+        let renewed = within(server.ownership().renew(renewal.clone())).await.unwrap();
+        assert_eq!(renewed.into_inner().results.len(), 1_000);
+    }
+    drop(session);
 }
 
 #[tokio::test]
