@@ -15,7 +15,7 @@ CREATE TABLE actions (
     input_scheme        text NOT NULL,
     input_digest        bytea NOT NULL,
     labels              jsonb NOT NULL,
-    specification       jsonb NOT NULL,
+    specification       json NOT NULL,
 
     state               text NOT NULL,
     state_since         timestamptz NOT NULL,
@@ -37,19 +37,23 @@ CREATE TABLE actions (
     lease_expires_at    timestamptz,
     lease_begun_at      timestamptz,
     lease_ended         text,
-    lease_terms         jsonb,
+    lease_terms         json,
 
     approval_expires_at timestamptz,
     attempts            bigint NOT NULL,
-    undisproved         jsonb NOT NULL,
+    undisproved         json NOT NULL,
     external_id         text COLLATE "C",
     effect_id           uuid,
     duplicate_suspected boolean NOT NULL,
     contradicted        boolean NOT NULL,
     ungated             boolean NOT NULL,
     assignee            text COLLATE "C",
-    -- What only the core reads: backoffs, lookups, facts, limits.
-    progress            jsonb NOT NULL,
+    -- What only the core reads: backoffs, lookups, facts, limits. Documents are `json`, kept as they were sent: what
+    -- `jsonb` would cost with every write, nothing that reads them needs. Labels are searched.
+    progress            json NOT NULL,
+    -- The request ids that history remembers of this action, while they are few; null once there are more. A call whose id
+    -- is not among them is no repeat, and history need not be asked.
+    requests            uuid[],
 
     CONSTRAINT actions_pkey PRIMARY KEY (namespace, action_id),
     CONSTRAINT actions_key_not_empty CHECK (namespace <> '' AND action_id <> ''),
@@ -73,8 +77,8 @@ CREATE TABLE actions (
         OR (lease_token IS NOT NULL AND lease_begun_at IS NOT NULL AND lease_ended IS NULL)),
     -- Executable states: an attempt that may have left an effect would be doubled.
     CONSTRAINT actions_executable_has_no_doubt CHECK (
-        state NOT IN ('PLANNED', 'NOT_FOUND') OR jsonb_array_length(undisproved) = 0),
-    CONSTRAINT actions_attempts_counted CHECK (jsonb_array_length(undisproved) <= attempts),
+        state NOT IN ('PLANNED', 'NOT_FOUND') OR json_array_length(undisproved) = 0),
+    CONSTRAINT actions_attempts_counted CHECK (json_array_length(undisproved) <= attempts),
     CONSTRAINT actions_unknown_has_reason CHECK (state <> 'UNKNOWN' OR doubt IS NOT NULL),
     CONSTRAINT actions_confirmed_has_proof CHECK (state <> 'CONFIRMED' OR effect_id IS NOT NULL),
     CONSTRAINT actions_closed_says_how CHECK (state NOT IN ('REJECTED', 'ABANDONED') OR closure IS NOT NULL),
@@ -85,9 +89,12 @@ CREATE TABLE actions (
     -- Room on the page for some renewals of its rows between two vacuums: with 70 % a page of 8 KiB keeps about
     -- 2.4 KiB, the new versions of one or two rows, and pruning turns them over.
     fillfactor = 70,
-    -- A table of millions with a small hot end: the default of 20 % dead rows would let the hot end bloat for days.
+    -- A table of millions with a small hot end: the default of 20 % dead rows would let the hot end bloat for days. And
+    -- a table of thousands is not worth a visit every few seconds, which would cost more than the work that it follows.
     autovacuum_vacuum_scale_factor = 0.01,
-    autovacuum_analyze_scale_factor = 0.02
+    autovacuum_vacuum_threshold = 10000,
+    autovacuum_analyze_scale_factor = 0.02,
+    autovacuum_analyze_threshold = 10000
 );
 
 -- Lists, newest or oldest first.
@@ -105,12 +112,14 @@ CREATE INDEX actions_flagged ON actions (created_at, namespace, action_id)
 CREATE INDEX actions_assigned ON actions (assignee, created_at, namespace, action_id) WHERE assignee IS NOT NULL;
 CREATE INDEX actions_closed ON actions (state, created_at, namespace, action_id)
     WHERE state IN ('REJECTED', 'ABANDONED');
-CREATE INDEX actions_by_label ON actions USING gin (labels jsonb_path_ops);
+-- Without the actions that have none, so that those do not pay for it.
+CREATE INDEX actions_by_label ON actions USING gin (labels jsonb_path_ops) WHERE labels <> '[]';
 
 -- History. Append-only; its partition is the day on which its *action* was created, so that all history of one action
 -- lies in one place, and a day goes as a whole once nothing in it is undecided.
 CREATE TABLE events (
     created_day  date NOT NULL,
+    created_at   timestamptz NOT NULL,
     namespace    text COLLATE "C" NOT NULL,
     action_id    text COLLATE "C" NOT NULL,
     sequence     bigint NOT NULL,
@@ -125,12 +134,16 @@ CREATE TABLE events (
     granted      bigint,
     begun        boolean,
     state        text NOT NULL,
-    body         jsonb NOT NULL,
+    body         json NOT NULL,
     -- The result that the evidence brought: bytes, which JSON cannot hold.
     result       bytea,
 
     -- One row of history per place in it: of two servers that both append, one fails.
-    CONSTRAINT events_pkey PRIMARY KEY (created_day, namespace, action_id, sequence),
+    --
+    -- The action's creation leads every key of history: it is fixed, and it puts what is written now side by side at the
+    -- end of each index, where the page is in memory, instead of anywhere by the spelling of ids.
+    CONSTRAINT events_pkey PRIMARY KEY (created_at, namespace, action_id, sequence, created_day),
+    CONSTRAINT events_in_their_day CHECK (created_day = (created_at AT TIME ZONE 'UTC')::date),
     CONSTRAINT events_kind_known CHECK (kind IN (
         'PLANNED', 'GRANTED', 'BEGUN', 'REPORTED', 'OBSERVED', 'LAPSED', 'RELEASED', 'FENCED',
         'APPROVAL_EXPIRED', 'DECIDED', 'CONTESTED', 'FLAGGED')),
@@ -144,10 +157,10 @@ CREATE TABLE events (
 ) PARTITION BY RANGE (created_day);
 
 -- One grant per token: a token that two holders were given is worth nothing.
-CREATE UNIQUE INDEX events_one_grant_per_token ON events (created_day, namespace, action_id, token)
+CREATE UNIQUE INDEX events_one_grant_per_token ON events (created_at, namespace, action_id, token, created_day)
     WHERE kind = 'GRANTED';
 -- One effect per request: a repeat finds what the first one did, and can do nothing a second time.
-CREATE UNIQUE INDEX events_one_effect_per_request ON events (created_day, namespace, action_id, request_id)
+CREATE UNIQUE INDEX events_one_effect_per_request ON events (created_at, namespace, action_id, request_id, created_day)
     WHERE request_id IS NOT NULL;
 
 -- Catches a day for which no partition was made in time. Nothing is lost; that day just cannot go as a whole.
@@ -199,37 +212,5 @@ BEGIN
         made := made + 1;
     END LOOP;
     RETURN made;
-END
-$$;
-
--- What history remembers of each call: the events of its request id and of its token. `nth` counts the calls from 1.
---
--- One plan for each day that occurs, with the day as a constant: so the planner opens that day's partition and no
--- other, however many there are. In a plain join it would plan for every partition, every time.
-CREATE FUNCTION deed_remembered(namespaces text[], action_ids text[], requests uuid[], tokens bigint[])
-RETURNS TABLE (
-    nth bigint, of_request boolean, of_token boolean, sequence bigint, at timestamptz, kind text, attempt bigint,
-    by_owner text, by_principal text, fingerprint bytea, granted bigint, begun boolean,
-    lease_kind text, lease_expires_at bigint)
-LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-    day date;
-BEGIN
-    FOR day IN
-        SELECT DISTINCT a.created_day
-        FROM unnest(namespaces, action_ids) AS c (namespace, action_id)
-        JOIN actions AS a ON a.namespace = c.namespace AND a.action_id = c.action_id
-    LOOP
-        RETURN QUERY
-            SELECT c.nth, coalesce(e.request_id = c.request, false), coalesce(e.token = c.token, false),
-                   e.sequence, e.at, e.kind, e.attempt,
-                   e.by_owner, e.by_principal, e.fingerprint, e.granted, e.begun,
-                   e.body ->> 'grant', (e.body ->> 'expires_at')::bigint
-            FROM unnest(namespaces, action_ids, requests, tokens) WITH ORDINALITY
-                AS c (namespace, action_id, request, token, nth)
-            JOIN events AS e
-                ON e.created_day = day AND e.namespace = c.namespace AND e.action_id = c.action_id
-            WHERE e.request_id = c.request OR e.token = c.token;
-    END LOOP;
 END
 $$;

@@ -4,6 +4,8 @@
 //! after the locks are held, [`Transact::write`] writes what the core judged and commits. Between the two the core
 //! judges; nothing else happens while locks are held.
 
+mod asking;
+mod columns;
 mod database;
 mod durability;
 mod link;
@@ -72,7 +74,7 @@ pub struct Reading {
 pub enum Row {
     /// No such action.
     Absent(Remembered),
-    /// Locked by this transaction.
+    /// Locked by this transaction. What its token did is remembered where it is not that of the row's own grant.
     Found(Box<Action>, Remembered),
     /// Locked by somebody else.
     Busy,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::database::Database;
 use super::link::Link;
+use super::reading::Places;
 use super::sqlstate::unconnected;
 use super::{Busy, Connect, Error, Lookup, Reading, Transact, Write, reading, writing};
 
@@ -23,6 +24,8 @@ pub struct Session {
     link: Option<Link>,
     /// A transaction may be open. Stays set where a half was given up in the middle.
     open: bool,
+    /// Where the rows lie that the open transaction has locked.
+    places: Places,
 }
 
 impl Connector {
@@ -40,6 +43,7 @@ impl Connect for Connector {
             database: self.database.clone(),
             link: None,
             open: false,
+            places: Places::new(),
         }
     }
 }
@@ -65,8 +69,9 @@ impl Transact for Session {
         let link = self.ready().await?;
         self.open = true;
         match reading::read(link.client(), lookups, busy).await {
-            Ok(reading) => {
+            Ok((reading, places)) => {
                 self.link = Some(link);
+                self.places = places;
                 Ok(reading)
             }
             Err(error) => {
@@ -89,7 +94,11 @@ impl Transact for Session {
                 transient: true,
                 source: None,
             })?;
-        let outcome = writing::write(&link, writes, synchronous).await;
+        let outcome = if writes.is_empty() && !synchronous {
+            writing::leave(&link).await
+        } else {
+            writing::write(&link, &self.places, writes, synchronous).await
+        };
         if outcome.over {
             self.link = Some(link);
             self.open = false;

@@ -1,13 +1,12 @@
 //! The second half: write what was judged, and commit. One round trip.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row as Columns};
 
+use super::columns::{Registers, Results, Rows};
 use super::link::Link;
-use super::row::{ActionColumns, EventColumns};
+use super::reading::Places;
 use super::sqlstate::{Stage, classify};
 use super::{Error, Write};
 
@@ -20,18 +19,22 @@ pub struct Outcome {
     pub over: bool,
 }
 
-/// Writes and commits.
-pub async fn write(link: &Link, writes: &[Write<'_>], synchronous: bool) -> Outcome {
-    let mut actions = ActionColumns::default();
-    let mut events = EventColumns::default();
-    for write in writes {
-        actions.push(write);
-        for event in write.events {
-            events.push(&write.next.key, event);
-        }
+/// Ends a transaction that only read. Undone, it costs no flush: the locks that it took are in the log, and a COMMIT would
+/// wait for them. What was read was committed by others, and stays true.
+pub async fn leave(link: &Link) -> Outcome {
+    let ended = link.client().batch_execute("ROLLBACK").await;
+    Outcome {
+        over: ended.is_ok(),
+        written: ended
+            .map(|()| Vec::new())
+            .map_err(|error| classify(error, Stage::BeforeCommit)),
     }
-    let mut parameters = actions.parameters();
-    parameters.extend(events.parameters());
+}
+
+/// Writes and commits. `places` are those of the rows that this transaction has locked.
+pub async fn write(link: &Link, places: &Places, writes: &[Write<'_>], synchronous: bool) -> Outcome {
+    let rows = Rows::of(writes, places);
+    let results = Results::of(writes);
     let registers = Registers::of(writes);
 
     drop(link.take_warning());
@@ -39,18 +42,22 @@ pub async fn write(link: &Link, writes: &[Write<'_>], synchronous: bool) -> Outc
     let progress = Progress::default();
     // SUBTLE: `join!` starts them in this order and waits for all of them, so that the error that counts is the first in
     // this order, not the first to be noticed. Nothing in here cancels a COMMIT.
-    let (rows, registered, read_back, committed) = futures::join!(
-        progress.before_commit(write_rows(client, !writes.is_empty(), &parameters)),
+    let (inserted, updated, kept, registered, read_back, committed) = futures::join!(
+        progress.before_commit(rows.fresh.insert(client)),
+        progress.before_commit(rows.changed.update(client)),
+        progress.before_commit(results.keep(client)),
         progress.before_commit(registers.insert(client)),
         progress.before_commit(read_back(client, synchronous)),
         progress.commit(client),
     );
     let over = settled(&committed);
-    let earlier = rows.and_then(|rows| registered.and(read_back).map(|()| rows));
+    let earlier = inserted
+        .and_then(|inserted| updated.map(|updated| (inserted, updated)))
+        .and_then(|both| kept.and(registered).and(read_back).map(|()| both));
     Outcome {
         written: earlier
-            .and_then(|rows| committed.map(|()| rows))
-            .and_then(|rows| unwarned(link, writes, &rows)),
+            .and_then(|both| committed.map(|()| both))
+            .and_then(|(inserted, updated)| unwarned(link, &rows, &inserted, &updated)),
         over,
     }
 }
@@ -68,13 +75,18 @@ fn settled(committed: &Result<(), Error>) -> bool {
 
 /// All earlier statements succeeded, so the COMMIT was no rollback. But Postgres commits here at once and only then waits
 /// for the standby; if that wait is cancelled, it warns and goes on.
-fn unwarned(link: &Link, writes: &[Write<'_>], rows: &[Columns]) -> Result<Vec<bool>, Error> {
+fn unwarned(
+    link: &Link,
+    rows: &Rows<'_>,
+    inserted: &[Columns],
+    updated: &[Columns],
+) -> Result<Vec<bool>, Error> {
     match link.take_warning() {
         Some(warning) => Err(Error::Indeterminate {
             what: format!("Postgres warned during COMMIT: {warning}"),
             source: None,
         }),
-        None => written(writes, rows),
+        None => rows.written(inserted, updated),
     }
 }
 
@@ -127,20 +139,6 @@ fn unsendable(error: tokio_postgres::Error) -> Error {
     }
 }
 
-async fn write_rows(
-    client: &Client,
-    any: bool,
-    parameters: &[(&(dyn ToSql + Sync), Type)],
-) -> Result<Vec<Columns>, tokio_postgres::Error> {
-    if any {
-        client
-            .query_typed(include_str!("sql/write.sql"), parameters)
-            .await
-    } else {
-        Ok(Vec::new())
-    }
-}
-
 async fn read_back(client: &Client, synchronous: bool) -> Result<(), tokio_postgres::Error> {
     if synchronous {
         client
@@ -148,63 +146,4 @@ async fn read_back(client: &Client, synchronous: bool) -> Result<(), tokio_postg
             .await?;
     }
     Ok(())
-}
-
-fn written(writes: &[Write<'_>], rows: &[Columns]) -> Result<Vec<bool>, Error> {
-    let mut keys = HashSet::new();
-    for row in rows {
-        let unreadable = |source| Error::Indeterminate {
-            what: "the answer to a write could not be read".to_owned(),
-            source: Some(source),
-        };
-        let namespace: &str = row.try_get(0).map_err(unreadable)?;
-        let action_id: &str = row.try_get(1).map_err(unreadable)?;
-        keys.insert((namespace, action_id));
-    }
-    let took_place = |write: &Write<'_>| {
-        let key = &write.next.key;
-        keys.contains(&(key.namespace.as_str(), key.action_id.as_str()))
-    };
-    Ok(writes.iter().map(took_place).collect())
-}
-
-/// External ids to register, column by column.
-#[derive(Default)]
-struct Registers<'a> {
-    namespaces: Vec<&'a str>,
-    tools: Vec<&'a str>,
-    external_ids: Vec<&'a str>,
-    action_ids: Vec<&'a str>,
-}
-
-impl<'a> Registers<'a> {
-    fn of(writes: &[Write<'a>]) -> Self {
-        let mut all = Self::default();
-        for write in writes {
-            let Some(external_id) = write.registers else {
-                continue;
-            };
-            all.namespaces.push(write.next.key.namespace.as_str());
-            all.tools.push(write.next.spec.tool.as_str());
-            all.external_ids.push(external_id.as_str());
-            all.action_ids.push(write.next.key.action_id.as_str());
-        }
-        all
-    }
-
-    async fn insert(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
-        if self.external_ids.is_empty() {
-            return Ok(());
-        }
-        let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
-            (&self.namespaces, Type::TEXT_ARRAY),
-            (&self.tools, Type::TEXT_ARRAY),
-            (&self.external_ids, Type::TEXT_ARRAY),
-            (&self.action_ids, Type::TEXT_ARRAY),
-        ];
-        client
-            .execute_typed(include_str!("sql/register.sql"), &parameters)
-            .await?;
-        Ok(())
-    }
 }

@@ -1,30 +1,46 @@
 //! Actions on their way into `actions`, column by column.
 
-use deed_core::action::{Approval, Attempt, Closure, Grant};
+use deed_core::action::{Action, Approval, Attempt, Closure, Grant};
+use deed_core::event::Event;
+use deed_core::id::{ActionKey, Version};
 use deed_core::spec::Label;
 use deed_core::text::{ExternalId, Owner};
 use tokio_postgres::types::Json;
 use uuid::Uuid;
 
-use super::columns::{At, bigint, columns};
+use super::columns::{At, Place, bigint, columns};
 use super::contract::Fixed;
 use super::progress::{LeaseTerms, Progress};
 use super::stored::Of;
 use super::word::Word;
-use crate::store::Write;
 
 columns! {
-    /// The rows to write, column by column.
-    ActionColumns {
+    /// What is fixed at creation.
+    FixedColumns {
         namespace: &'a str => TEXT_ARRAY,
         action_id: &'a str => TEXT_ARRAY,
-        previous: Option<i64> => INT8_ARRAY,
         created_at: At => TIMESTAMPTZ_ARRAY,
         tool: &'a str => TEXT_ARRAY,
         input_scheme: &'a str => TEXT_ARRAY,
         input_digest: &'a [u8] => BYTEA_ARRAY,
         labels: Json<Of<Vec<Label>>> => JSONB_ARRAY,
-        specification: Json<Fixed> => JSONB_ARRAY,
+        specification: Json<Fixed> => JSON_ARRAY,
+    }
+}
+
+columns! {
+    /// Which row changes, and as what it was read.
+    SeenColumns {
+        place: Place => TID_ARRAY,
+        namespace: &'a str => TEXT_ARRAY,
+        action_id: &'a str => TEXT_ARRAY,
+        previous: i64 => INT8_ARRAY,
+    }
+}
+
+columns! {
+    /// What any write may change.
+    StandingColumns {
         state: &'a str => TEXT_ARRAY,
         state_since: At => TIMESTAMPTZ_ARRAY,
         doubt: Option<&'a str> => TEXT_ARRAY,
@@ -42,30 +58,27 @@ columns! {
         lease_expires_at: Option<At> => TIMESTAMPTZ_ARRAY,
         lease_begun_at: Option<At> => TIMESTAMPTZ_ARRAY,
         lease_ended: Option<&'a str> => TEXT_ARRAY,
-        lease_terms: Option<Json<LeaseTerms>> => JSONB_ARRAY,
+        lease_terms: Option<Json<LeaseTerms>> => JSON_ARRAY,
         approval_expires_at: Option<At> => TIMESTAMPTZ_ARRAY,
         attempts: i64 => INT8_ARRAY,
-        undisproved: Json<Of<Vec<Attempt>>> => JSONB_ARRAY,
+        undisproved: Json<Of<Vec<Attempt>>> => JSON_ARRAY,
         external_id: Option<&'a str> => TEXT_ARRAY,
         effect_id: Option<Uuid> => UUID_ARRAY,
         duplicate_suspected: bool => BOOL_ARRAY,
         contradicted: bool => BOOL_ARRAY,
         ungated: bool => BOOL_ARRAY,
         assignee: Option<&'a str> => TEXT_ARRAY,
-        progress: Json<Progress> => JSONB_ARRAY,
-        result: Option<&'a [u8]> => BYTEA_ARRAY,
+        progress: Json<Progress> => JSON_ARRAY,
+        traced: Option<Uuid> => UUID_ARRAY,
     }
 }
 
-impl<'a> ActionColumns<'a> {
-    /// Takes one row in.
-    pub fn push(&mut self, write: &Write<'a>) {
-        let action = write.next;
+impl<'a> FixedColumns<'a> {
+    /// Takes a fresh row in.
+    pub fn push(&mut self, action: &'a Action) {
         let spec = &action.spec;
         self.namespace.push(action.key.namespace.as_str());
         self.action_id.push(action.key.action_id.as_str());
-        self.previous
-            .push(write.previous.map(|version| bigint(version.0)));
         self.created_at.push(At(action.created_at));
         self.tool.push(spec.tool.as_str());
         self.input_scheme.push(spec.input.scheme.as_str());
@@ -75,6 +88,22 @@ impl<'a> ActionColumns<'a> {
             expected: spec.expected.clone(),
             contract: spec.contract,
         }));
+    }
+}
+
+impl<'a> SeenColumns<'a> {
+    /// Takes a row in that lies at `place` and was read as `previous`.
+    pub fn push(&mut self, key: &'a ActionKey, place: Place, previous: Version) {
+        self.place.push(place);
+        self.namespace.push(key.namespace.as_str());
+        self.action_id.push(key.action_id.as_str());
+        self.previous.push(bigint(previous.0));
+    }
+}
+
+impl<'a> StandingColumns<'a> {
+    /// Takes one row in, as it will be, with the request id that its new history remembers: one call leaves one at most.
+    pub fn push(&mut self, action: &'a Action, events: &[Event]) {
         self.state.push(action.state.word());
         self.state_since.push(At(action.since));
         self.doubt.push(action.doubt.as_ref().map(Word::word));
@@ -100,7 +129,8 @@ impl<'a> ActionColumns<'a> {
         self.ungated.push(action.flags.ungated);
         self.assignee.push(action.assignee.as_ref().map(Owner::as_str));
         self.progress.push(Json(Progress::of(action)));
-        self.result.push(fresh_result(write));
+        let traced = events.iter().find_map(|event| event.request.as_ref());
+        self.traced.push(traced.map(|trace| trace.id.0));
     }
 
     fn push_grant(&mut self, grant: Option<&'a Grant>) {
@@ -122,13 +152,6 @@ impl<'a> ActionColumns<'a> {
         self.lease_terms
             .push(grant.map(|grant| Json(LeaseTerms::of(grant))));
     }
-}
-
-/// The result, in the write that decides. Later writes of a settled row do not carry its bytes again.
-fn fresh_result<'a>(write: &Write<'a>) -> Option<&'a [u8]> {
-    let (effect, result) = (write.next.effect.as_ref()?, write.next.result.as_ref()?);
-    let decided_now = write.previous.is_none() || write.events.iter().any(|event| event.at == effect.at);
-    decided_now.then_some(result.as_slice())
 }
 
 fn closure_word(closure: &Closure) -> &'static str {

@@ -11,6 +11,41 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checke
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At(pub Timestamp);
 
+/// Where a row lies: good for as long as its lock is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    block: u32,
+    line: u16,
+}
+
+impl Place {
+    /// No row lies here: lines count from 1.
+    pub const NOWHERE: Self = Self { block: 0, line: 0 };
+}
+
+impl ToSql for Place {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        out.put_u32(self.block);
+        out.put_u16(self.line);
+        Ok(IsNull::No)
+    }
+
+    accepts!(TID);
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for Place {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        let (block, line) = raw.split_at_checked(4).ok_or("a place has six bytes")?;
+        Ok(Self {
+            block: u32::from_be_bytes(block.try_into()?),
+            line: u16::from_be_bytes(line.try_into()?),
+        })
+    }
+
+    accepts!(TID);
+}
+
 /// 2000-01-01 in microseconds since 1970-01-01.
 const POSTGRES_EPOCH: i64 = 946_684_800_000_000;
 
@@ -81,6 +116,9 @@ pub fn bigint(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
+/// The parameters of a statement.
+pub type Parameters<'a> = Vec<(&'a (dyn ToSql + Sync), Type)>;
+
 /// Makes a struct of one array per column, with its parameters in the order of the statement's `unnest`.
 macro_rules! columns {
     ($(#[$doc:meta])* $name:ident { $($column:ident: $type:ty => $sql:ident,)* }) => {
@@ -91,9 +129,9 @@ macro_rules! columns {
         }
 
         impl<'a> $name<'a> {
-            /// In the order of the statement.
-            pub fn parameters(&self) -> Vec<(&(dyn tokio_postgres::types::ToSql + Sync), tokio_postgres::types::Type)> {
-                vec![$((&self.$column as &(dyn tokio_postgres::types::ToSql + Sync), tokio_postgres::types::Type::$sql),)*]
+            /// Adds its parameters, in the order of the statement.
+            pub fn parameters<'s>(&'s self, to: &mut super::columns::Parameters<'s>) {
+                to.extend([$((&self.$column as &(dyn tokio_postgres::types::ToSql + Sync), tokio_postgres::types::Type::$sql),)*]);
             }
         }
     };

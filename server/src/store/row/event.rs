@@ -1,8 +1,9 @@
 //! An event as a row of `events`.
 
+use deed_core::action::Action;
 use deed_core::event::{Event, Trace, What};
 use deed_core::evidence::{Receipt, Verdict};
-use deed_core::id::{ActionKey, Caller, Fingerprint, RequestId, Token};
+use deed_core::id::{Caller, Fingerprint, RequestId, Token};
 use deed_core::text::{Owner, Principal};
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
@@ -16,6 +17,8 @@ use crate::store::Error;
 columns! {
     /// The history to append, column by column.
     EventColumns {
+        row: i32 => INT4_ARRAY,
+        created_at: At => TIMESTAMPTZ_ARRAY,
         namespace: &'a str => TEXT_ARRAY,
         action_id: &'a str => TEXT_ARRAY,
         sequence: i64 => INT8_ARRAY,
@@ -30,7 +33,7 @@ columns! {
         granted: Option<i64> => INT8_ARRAY,
         begun: Option<bool> => BOOL_ARRAY,
         state: &'a str => TEXT_ARRAY,
-        body: Json<Body<'a>> => JSONB_ARRAY,
+        body: Json<Body<'a>> => JSON_ARRAY,
         result: Option<&'a [u8]> => BYTEA_ARRAY,
     }
 }
@@ -46,12 +49,14 @@ impl serde::Serialize for Body<'_> {
 }
 
 impl<'a> EventColumns<'a> {
-    /// Takes one event of an action in.
-    pub fn push(&mut self, key: &'a ActionKey, event: &'a Event) {
+    /// Takes one event in, of the action that is this row of its statement, counted from 1.
+    pub fn push(&mut self, row: i32, action: &'a Action, event: &'a Event) {
         let number = |token: Token| bigint(token.number());
         let trace = event.request.as_ref();
-        self.namespace.push(key.namespace.as_str());
-        self.action_id.push(key.action_id.as_str());
+        self.row.push(row);
+        self.created_at.push(At(action.created_at));
+        self.namespace.push(action.key.namespace.as_str());
+        self.action_id.push(action.key.action_id.as_str());
         self.sequence.push(i64::from(event.sequence));
         self.at.push(At(event.at));
         self.kind.push(kind(&event.what));

@@ -14,8 +14,8 @@ mod restore;
 mod stored;
 mod word;
 
-pub use action::ActionColumns;
-pub use columns::{At, Damage, bigint, read, read_opt};
+pub use action::{FixedColumns, SeenColumns, StandingColumns};
+pub use columns::{At, Damage, Parameters, Place, bigint, read, read_opt};
 pub use event::{EventColumns, read_event};
 pub use restore::{read_action, read_key};
 pub use stored::Of;

@@ -7,7 +7,7 @@ SELECT a.*, clock_timestamp() AS now
    AND (cardinality($3::text[]) = 0 OR a.tool = ANY ($3))
    AND ($4::text IS NULL OR (a.lease_owner = $4 AND a.lease_token IS NOT NULL
         AND (a.lease_ended IS NULL OR a.lease_ended = 'LAPSED')))
-   AND ($5::jsonb IS NULL OR a.labels @> $5)
+   AND ($5::jsonb IS NULL OR (a.labels @> $5 AND a.labels <> '[]'))
    AND ($6::text IS NULL OR (a.lease_token IS NOT NULL AND CASE $6
         WHEN 'LIVE' THEN a.lease_ended IS NULL AND a.lease_expires_at > clock_timestamp()
         ELSE a.lease_ended = 'LAPSED' OR (a.lease_ended IS NULL AND a.lease_expires_at <= clock_timestamp()) END))

@@ -1,0 +1,1 @@
+SELECT now, place, (action).* FROM deed_lock($1, $2)

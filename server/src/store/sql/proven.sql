@@ -1,0 +1,1 @@
+SELECT * FROM deed_proven($1, $2, $3, $4)
