@@ -1,13 +1,11 @@
 //! The calls of workers and witnesses, as unary calls, and the stream that carries them all.
 
-use std::pin::Pin;
-
 use deed_proto::v1;
 use deed_proto::v1::ownership_server::Ownership;
-use futures::stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::edge::{Edge, caller, life};
+use super::session::Answers;
 use crate::service::Judge;
 use crate::service::ledger::Ledger;
 
@@ -93,7 +91,7 @@ impl<J: Judge, L: Ledger> Ownership for Edge<J, L> {
         unary!(self.batch(request.entries) -> BatchReportResponse { results })
     }
 
-    type SessionStream = Pin<Box<dyn Stream<Item = Result<v1::SessionResponse, Status>> + Send>>;
+    type SessionStream = Answers;
 
     async fn session(
         &self,

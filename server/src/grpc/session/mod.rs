@@ -30,6 +30,9 @@ use flow::Flow;
 #[cfg(test)]
 pub use flow::MAX_IN_FLIGHT;
 
+/// What a session answers.
+pub type Answers = Pin<Box<dyn Stream<Item = Result<v1::SessionResponse, Status>> + Send>>;
+
 /// Tells the sessions of this process apart, so that each takes turns with the others.
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -46,7 +49,7 @@ impl<J: Judge, L: Ledger> Edge<J, L> {
         &self,
         caller: Arc<Caller>,
         requests: impl Stream<Item = Result<v1::SessionRequest, Status>> + Send + Unpin + 'static,
-    ) -> Result<Pin<Box<dyn Stream<Item = Result<v1::SessionResponse, Status>> + Send>>, Failure> {
+    ) -> Result<Answers, Failure> {
         if self.stop.is_cancelled() {
             return Err(Error::ShuttingDown.into());
         }
