@@ -19,7 +19,6 @@ mod races;
 mod refusals;
 mod samples;
 mod sessions;
-mod sessions;
 mod shop;
 mod size;
 mod skew;
