@@ -15,7 +15,7 @@ use crate::support::until;
 const TICK: Duration = Duration::from_millis(10);
 
 /// How long backends may take to go once their sessions have ended.
-const GOODBYE: Duration = Duration::from_secs(10);
+pub const GOODBYE: Duration = Duration::from_secs(10);
 
 /// Processor time since each process started.
 #[derive(Clone, Copy, Default, Debug)]

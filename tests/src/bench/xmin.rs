@@ -3,19 +3,20 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_postgres::Client;
 
 use super::cast::{self, Cast};
 use super::course::{self, Caller, Length, Pace};
+use super::meter;
 use super::plan::{self, Cell, Column, Work};
 use super::renewals::Renewer;
 use super::results::machine;
 use super::stage::Stage;
-use crate::support::psql;
 use crate::support::work::channel;
+use crate::support::{psql, until};
 
 /// Name for `BENCH_ONLY`; too long for a run of everything.
 pub const NAME: &str = "held-xmin";
@@ -35,6 +36,9 @@ const RATE: u32 = 100;
 const CLEANED: Duration = Duration::from_secs(60);
 
 const DATABASE: &str = "held";
+
+/// Keeps everything that is there now from being cleaned up.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM actions";
 
 /// What became of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -85,14 +89,11 @@ pub async fn on(url: &str, seconds: f64, cleaned: Duration) -> anyhow::Result<He
     let mut server = cast::serve(url).await?;
     let address = server.url();
     let client = psql(url).await?;
-    // Autovacuum looks at a table once a minute as a rule; the minute that is asked for starts when it may clean.
     let snapshot = psql(url).await?;
     let idle_p99 = claims(&address, seconds / 4.0).await?;
 
     let renewer = Renewer::claim(channel(&address)?, 0, LEASES, AT_ONCE).await?;
-    snapshot
-        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM actions")
-        .await?;
+    snapshot.batch_execute(SNAPSHOT).await?;
     let before = Updates::read(&client).await?;
     let renewing = tokio::spawn(renew(renewer));
     let held_p99 = claims(&address, seconds).await?;
@@ -101,7 +102,9 @@ pub async fn on(url: &str, seconds: f64, cleaned: Duration) -> anyhow::Result<He
     } else {
         renewing.abort();
     }
-    let after = Updates::settled(&client).await?;
+    server.terminate()?;
+    server.ended().await?;
+    let after = Updates::handed_in(&client).await?;
     snapshot.batch_execute("COMMIT").await?;
     let ended = Instant::now();
     let few = after.dead / 10;
@@ -113,8 +116,6 @@ pub async fn on(url: &str, seconds: f64, cleaned: Duration) -> anyhow::Result<He
     });
     let cleaned_after = falling.await.ok().transpose()?;
     let dead_after = Updates::read(&client).await?.dead;
-    server.terminate()?;
-    server.ended().await?;
     Ok(Held {
         machine: String::new(),
         seconds,
@@ -176,18 +177,39 @@ impl Updates {
         })
     }
 
-    /// Backends hand their counts in once a second at most: waits until they no longer move.
-    async fn settled(client: &Client) -> anyhow::Result<Self> {
-        let mut last = Self::read(client).await?;
-        loop {
-            tokio::time::sleep(Duration::from_millis(1_500)).await;
-            let next = Self::read(client).await?;
-            if next.all == last.all {
-                return Ok(next);
-            }
-            last = next;
-        }
+    /// Once the server's sessions have ended: until then they keep some counts to themselves.
+    async fn handed_in(client: &Client) -> anyhow::Result<Self> {
+        let left = || async {
+            let sessions = "SELECT count(*) FROM pg_stat_activity
+                             WHERE datname = current_database() AND application_name = 'deed-server'";
+            Ok(client.query_one(sessions, &[]).await?.try_get::<_, i64>(0)? == 0)
+        };
+        until(meter::GOODBYE, "the server's sessions have ended", left).await?;
+        Self::read(client).await
     }
+}
+
+/// The share of HOT updates among those that so many renewals of each of so many leases make beside an old snapshot, without
+/// any hurry.
+pub async fn hot_share(url: &str, leases: usize, renewals: usize) -> anyhow::Result<f64> {
+    let mut server = cast::serve(url).await?;
+    let client = psql(url).await?;
+    let mut renewer = Renewer::claim(channel(&server.url())?, 0, leases, leases).await?;
+    let snapshot = psql(url).await?;
+    snapshot.batch_execute(SNAPSHOT).await?;
+    for _ in 0..renewals {
+        renewer.act().await?;
+    }
+    server.terminate()?;
+    server.ended().await?;
+    let counted = Updates::handed_in(&client).await?;
+    let (made, wanted) = (counted.all, leases * renewals);
+    ensure!(
+        made >= i64::try_from(wanted)?,
+        "{made} updates are no {wanted} renewals"
+    );
+    drop(snapshot);
+    Ok(counted.hot as f64 / counted.all as f64)
 }
 
 /// As a table.

@@ -10,6 +10,7 @@ mod doors;
 mod evidence;
 mod failover;
 mod faults;
+mod held;
 mod hostile;
 mod lifecycle;
 mod lost;
