@@ -87,9 +87,27 @@ pub async fn serve(options: &config::Serve, stop: CancellationToken) -> Result<(
     };
     // Before anything is written anywhere.
     options.doors.allow(options.server.listen)?;
+    tell_open_doors(options);
     let doors = Doors::open(options.doors.auth_file.as_deref(), options.doors.tls().as_ref())?;
     let database = fit(&options.database.database_url, options.database.allow_fsync_off).await?;
     on(database, tables, &options.server, doors, stop).await
+}
+
+fn tell_open_doors(options: &config::Serve) {
+    match options.doors.missing(options.server.listen) {
+        Some(config::Error::PlainText { .. }) => {
+            tracing::warn!("without TLS, as was asked for by name: whoever is on the way reads tokens");
+        }
+        Some(_) => {
+            tracing::warn!(
+                "whoever reaches this server is `local` and may do everything, as was asked for by name"
+            );
+        }
+        None if options.doors.auth_file.is_none() => {
+            tracing::info!("no auth file: everybody on this machine is `local` and may do everything");
+        }
+        None => {}
+    }
 }
 
 /// Brings the tables up to date.

@@ -52,13 +52,19 @@ pub enum Wanted {
 impl Doors {
     /// Refuses an address that strangers reach while one of the doors is missing.
     pub fn allow(&self, listen: SocketAddr) -> Result<(), Error> {
-        if listen.ip().is_loopback() || self.insecure_listen_anywhere {
-            return Ok(());
+        match self.missing(listen) {
+            Some(error) if !self.insecure_listen_anywhere => Err(error),
+            Some(_) | None => Ok(()),
         }
+    }
+
+    /// Which door strangers would find open at this address.
+    pub fn missing(&self, listen: SocketAddr) -> Option<Error> {
         match (self.tls_certificate.is_some(), self.auth_file.is_some()) {
-            (true, true) => Ok(()),
-            (false, true) => Err(Error::PlainText { listen }),
-            (_, false) => Err(Error::TrustsAnybody { listen }),
+            _ if listen.ip().is_loopback() => None,
+            (true, true) => None,
+            (false, true) => Some(Error::PlainText { listen }),
+            (_, false) => Some(Error::TrustsAnybody { listen }),
         }
     }
 

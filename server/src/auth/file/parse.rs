@@ -113,48 +113,23 @@ fn principal(value: &Value<'_>, policy: &mut Policy, jwt: bool) -> Parsed<(usize
         );
     }
     let member = Arc::new(roles(&fields, name.clone())?);
-    let mut proofs = 0;
-    for entry in fields.list("tokens")? {
-        let at = entry.span().start;
-        let Some(hash) = TokenHash::parse(text(entry, "tokens")?) else {
-            return mistake(
-                at,
-                "this is no hash of a token; `deed-server token` makes a token and prints its line",
-            );
-        };
-        proofs += 1;
-        if !policy.tokens.add(hash, &member) {
-            return mistake(at, "this token is there a second time");
-        }
-    }
-    for entry in fields.list("certificates")? {
-        let at = entry.span().start;
-        let Some(name) = CertificateName::parse(text(entry, "certificates")?) else {
-            return mistake(
-                at,
-                "this is no name of a certificate: write dns:HOST or uri:SCHEME:...",
-            );
-        };
-        proofs += 1;
-        if policy.certificates.insert(name, Arc::clone(&member)).is_some() {
-            return mistake(at, "this name of a certificate is there a second time");
-        }
-    }
-    for entry in fields.list("subjects")? {
-        let at = entry.span().start;
-        let subject = text(entry, "subjects")?;
-        if subject.is_empty() || !jwt {
-            return mistake(
-                at,
-                "a subject needs a text, and the section [jwt] that says whose word counts",
-            );
-        }
-        proofs += 1;
-        let before = policy.subjects.insert(subject.to_owned(), Arc::clone(&member));
-        if before.is_some() {
-            return mistake(at, "this subject is there a second time");
-        }
-    }
+    let no_token = "this is no hash of a token; `deed-server token` makes a token and prints its line";
+    let no_name = "this is no name of a certificate: write dns:HOST or uri:SCHEME:...";
+    let no_subject = "a subject needs a text, and the section [jwt] that says whose word counts";
+    let subject = |text: &str| (jwt && !text.is_empty()).then(|| text.to_owned());
+    let Policy {
+        tokens,
+        certificates,
+        subjects,
+        ..
+    } = policy;
+    let proofs = proofs(&fields, "tokens", TokenHash::parse, no_token, |hash| {
+        tokens.add(hash, &member)
+    })? + proofs(&fields, "certificates", CertificateName::parse, no_name, |name| {
+        certificates.insert(name, Arc::clone(&member)).is_none()
+    })? + proofs(&fields, "subjects", subject, no_subject, |subject| {
+        subjects.insert(subject, Arc::clone(&member)).is_none()
+    })?;
     if proofs == 0 {
         return mistake(
             at,
@@ -162,6 +137,27 @@ fn principal(value: &Value<'_>, policy: &mut Policy, jwt: bool) -> Parsed<(usize
         );
     }
     Ok((at, name))
+}
+
+/// Adds one kind of what proves to be a principal; how many there are. `add` is false for what is somebody's already.
+fn proofs<T>(
+    fields: &Fields<'_, '_>,
+    field: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    wrong: &str,
+    mut add: impl FnMut(T) -> bool,
+) -> Parsed<usize> {
+    let entries = fields.list(field)?;
+    for entry in &entries {
+        let at = entry.span().start;
+        let Some(proof) = parse(text(entry, field)?) else {
+            return mistake(at, wrong);
+        };
+        if !add(proof) {
+            return mistake(at, format!("this entry of {field} is there a second time"));
+        }
+    }
+    Ok(entries.len())
 }
 
 fn roles(fields: &Fields<'_, '_>, name: Principal) -> Parsed<Member> {

@@ -100,7 +100,11 @@ fn every_mistake_is_named_by_its_line_and_quotes_no_value() {
         (line("{ shop = [\"worker\"] }", "{}"), ":4:", "may do nothing"),
         (line("roles", "#"), ":1:", "lacks roles"),
         (line("shop", "\"a\\u0000b\""), ":4:", "control character"),
-        (format!("{good}{good}"), ":7:", "token is there a second time"),
+        (
+            format!("{good}{good}"),
+            ":7:",
+            "entry of tokens is there a second time",
+        ),
         (
             format!(
                 "{good}[[principal]]\nname = \"w1\"\ntokens = [\"{hash}\"]\nroles = {{ a = [\"viewer\"] }}\n"

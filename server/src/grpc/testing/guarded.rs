@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use deed_core::Protocol;
+use deed_proto::v1;
 use deed_proto::v1::ledger_client::LedgerClient;
 use deed_proto::v1::ownership_client::OwnershipClient;
 use http::uri::PathAndQuery;
@@ -16,6 +17,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Request, Status};
 
 use super::memory::Memory;
+use super::sample;
 use super::server::Raw;
 use crate::auth::Keeper;
 use crate::auth::testing::Issued;
@@ -74,6 +76,23 @@ impl Client {
             ownership: OwnershipClient::new(shown()),
             ledger: LedgerClient::new(shown()),
         }
+    }
+}
+
+impl Client {
+    /// Claims, and is granted it: the token.
+    pub async fn granted(&mut self, claim: v1::ClaimRequest) -> u64 {
+        let answer = self.ownership.claim(claim).await.unwrap().into_inner().answer;
+        match answer.unwrap().next_step.unwrap().kind.unwrap() {
+            v1::next_step::Kind::Execute(grant) => grant.fencing_token,
+            other => panic!("expected a grant to execute, got {other:?}"),
+        }
+    }
+
+    /// The principal that holds the lease of the sample's action.
+    pub async fn holder(&mut self) -> String {
+        let seen = self.ledger.get_action(sample::get()).await.unwrap();
+        seen.into_inner().lease.unwrap().principal
     }
 }
 

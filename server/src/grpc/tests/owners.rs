@@ -1,7 +1,7 @@
 //! A lease is its principal's. Another one of the same namespace commands nothing with its token, even under its owner
 //! name; what it proves is kept under its own name.
 
-use deed_proto::v1::{self, next_step::Kind};
+use deed_proto::v1;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
@@ -25,22 +25,12 @@ async fn pair() -> Pair {
     let channel: Channel = server.plain().await;
     let mut holder = Client::new(&channel, &Shows::token(&one));
     let other = Client::new(&channel, &Shows::token(&two));
-    let answer = holder
-        .ownership
-        .claim(sample::claim())
-        .await
-        .unwrap()
-        .into_inner()
-        .answer
-        .unwrap();
-    let Some(Kind::Execute(grant)) = answer.next_step.unwrap().kind else {
-        panic!()
-    };
+    let token = holder.granted(sample::claim()).await;
     Pair {
         _server: server,
         holder,
         other,
-        token: grant.fencing_token,
+        token,
     }
 }
 

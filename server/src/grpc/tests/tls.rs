@@ -106,13 +106,7 @@ async fn a_certificates_name_is_the_principal_in_history() {
         let channel = secured.connect(Some(&issued)).await.unwrap();
         let mut client = Client::new(&channel, &nothing());
         client.ownership.claim(sample::claim()).await.unwrap();
-        let seen = client
-            .ledger
-            .get_action(sample::get())
-            .await
-            .unwrap()
-            .into_inner();
-        assert_eq!(seen.lease.unwrap().principal, "w1");
+        assert_eq!(client.holder().await, "w1");
     }
 }
 
@@ -176,13 +170,7 @@ async fn where_a_certificate_is_optional_a_token_serves_and_a_wrong_one_is_not_m
     // Of two that hold, the token counts.
     let channel = secured.connect(Some(&issued)).await.unwrap();
     let mut client = Client::new(&channel, &Shows::token(&token));
-    let seen = client
-        .ledger
-        .get_action(sample::get())
-        .await
-        .unwrap()
-        .into_inner();
-    assert_eq!(seen.lease.unwrap().principal, "tok");
+    assert_eq!(client.holder().await, "tok");
 }
 
 #[tokio::test]
@@ -259,14 +247,10 @@ async fn b20_two_tenants_with_one_id_neither_see_nor_disturb_each_other() {
     ];
     let mut ours = Client::new(&w1, &nothing());
     let mut theirs = Client::new(&banker, &nothing());
-    let token_of = |answer: v1::ClaimResponse| match answer.answer.unwrap().next_step.unwrap().kind.unwrap() {
-        v1::next_step::Kind::Execute(grant) => grant.fencing_token,
-        other => panic!("{other:?}"),
-    };
     let mut at_bank = sample::claim();
     at_bank.key.as_mut().unwrap().namespace = "bank".to_owned();
-    let our_token = token_of(ours.ownership.claim(sample::claim()).await.unwrap().into_inner());
-    token_of(theirs.ownership.claim(at_bank).await.unwrap().into_inner());
+    let our_token = ours.granted(sample::claim()).await;
+    theirs.granted(at_bank).await;
 
     let mut report = sample::report(sample::receipts().remove(0));
     report.fencing_token = our_token;

@@ -1,8 +1,11 @@
 //! Every call of the API with what it needs and a sample of it, and what became of a call.
 
+use std::time::Duration;
+
 use deed_proto::v1::{self, batch_result, renew_result, session_response};
 use prost::Message;
 use secrecy::SecretString;
+use tokio::time::timeout;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
@@ -247,10 +250,14 @@ impl Told {
     }
 }
 
+/// A stream that was let in may have nothing to say for a while; what is refused is refused at once.
+const SILENCE: Duration = Duration::from_secs(2);
+
 pub async fn call(channel: &Channel, token: &SecretString, path: &str, bytes: &[u8]) -> Told {
-    let full = format!("/deed.v1.{path}");
-    told(
-        path,
-        raw(channel, &Shows::token(token), &full, bytes.to_vec()).await,
-    )
+    let (full, shows) = (format!("/deed.v1.{path}"), Shows::token(token));
+    let answer = raw(channel, &shows, &full, bytes.to_vec());
+    match timeout(SILENCE, answer).await {
+        Ok(answer) => told(path, answer),
+        Err(_silent) => Told::Answered,
+    }
 }
