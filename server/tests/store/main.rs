@@ -11,6 +11,7 @@ mod fixture;
 mod lists;
 mod load;
 mod migrations;
+mod plans;
 mod races;
 mod random;
 mod refused;
