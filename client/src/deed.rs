@@ -142,8 +142,8 @@ impl Builder {
         self
     }
 
-    /// Makes every call alone. Default: the calls of this process share one stream, which costs a tenth of the processor on
-    /// both sides; where the server or a proxy does not offer it, calls go alone by themselves.
+    /// Makes every call alone. Default: the calls of this process share one stream, which costs both sides less; where the
+    /// server or a proxy does not offer it, calls go alone by themselves.
     pub fn unary_only(mut self) -> Self {
         self.transport = Transport::Unary;
         self
