@@ -185,13 +185,13 @@ pub async fn run<T>(
     };
     let mut tally = Tally::new()?;
     let mut timed = std::pin::pin!(timed);
-    let (took, looks) = loop {
-        tokio::select! {
-            ended = &mut timed => break ended?,
-            Some(failed) = tasks.join_next() => {
-                failed?.context("a caller failed")?;
-                anyhow::bail!("a caller ended before its time");
-            }
+    let (took, looks) = tokio::select! {
+        ended = &mut timed => ended?,
+        Some(failed) = tasks.join_next() => {
+            // The thread that makes acts due ends by it.
+            course.phase.store(OVER, Ordering::Relaxed);
+            failed?.context("a caller failed")?;
+            anyhow::bail!("a caller ended before its time");
         }
     };
     while let Some(ended) = tasks.join_next().await {

@@ -134,7 +134,9 @@ impl Hand {
             self.client.execute(&self.history, &event),
             self.client.batch_execute("COMMIT"),
         );
-        (inserted?, appended?, committed?);
+        inserted?;
+        appended?;
+        committed?;
         Ok(Some(token))
     }
 
@@ -161,7 +163,8 @@ impl Hand {
             self.client.execute(&self.history, &event),
             self.client.batch_execute("COMMIT"),
         );
-        (appended?, committed?);
+        appended?;
+        committed?;
         ensure!(updated? == 1, "the row has moved since");
         Ok(())
     }

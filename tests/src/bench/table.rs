@@ -8,6 +8,9 @@ const HEAD: &str = "| row | a second (least–most) | p50 ms | p99 ms | p99.9 ms
                     WAL bytes | transactions | statements | fsyncs | server MB |\n\
                     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
 
+type Figure = fn(&Sample) -> f64;
+type Cost = fn(&DatabaseCost) -> Option<f64>;
+
 /// The whole table as Markdown.
 pub fn markdown(results: &Results) -> anyhow::Result<String> {
     let mut text = HEAD.to_owned();
@@ -26,7 +29,7 @@ fn line(text: &mut String, row: &Row) -> anyhow::Result<()> {
     let rate = row.spread(busy(|sample| sample.per_second));
     let rate = rate.map(|rate| format!("{:.0} ({:.0}–{:.0})", rate.median, rate.least, rate.most));
     write!(text, "| `{}` | {}", row.name, shown(rate))?;
-    let figures: [(fn(&Sample) -> f64, usize); 6] = [
+    let figures: [(Figure, usize); 6] = [
         (|sample| sample.p50, 2),
         (|sample| sample.p99, 2),
         (|sample| sample.p999, 2),
@@ -37,7 +40,7 @@ fn line(text: &mut String, row: &Row) -> anyhow::Result<()> {
     for (figure, digits) in figures {
         number(text, row.spread(busy(figure)).map(|spread| spread.median), digits)?;
     }
-    let costs: [(fn(&DatabaseCost) -> Option<f64>, usize); 4] = [
+    let costs: [(Cost, usize); 4] = [
         (|cost| Some(cost.wal_bytes), 0),
         (|cost| Some(cost.transactions), 3),
         (|cost| cost.statements, 3),
