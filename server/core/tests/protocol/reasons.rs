@@ -93,7 +93,11 @@ fn nobody_speaks_under_anothers_grant() {
     ] {
         assert_eq!(told.refused(), Refusal::NotYourGrant);
     }
-    assert_eq!((w.state(), w.evidence()), (State::Sent, 0), "nothing of it is kept");
+    assert_eq!(
+        (w.state(), w.evidence()),
+        (State::Sent, 0),
+        "nothing of it is kept"
+    );
     w.at(6.0).claim(W2).verifies();
     assert_eq!(
         w.report(W2, first, unknown()).refused(),
