@@ -3,14 +3,11 @@
 
 use tokio_postgres::Client;
 
-/// Loaded with Postgres, and silent unless asked.
-pub const SETTINGS: [(&str, &str); 2] = [
-    ("shared_preload_libraries", "pg_stat_statements"),
-    ("pg_stat_statements.track", "none"),
-];
+/// Loaded with Postgres. What to count is not said here: the command line would win over what is said later.
+pub const SETTINGS: [(&str, &str); 1] = [("shared_preload_libraries", "pg_stat_statements")];
 
 const TRACK: &str = "ALTER SYSTEM SET pg_stat_statements.track = 'top'";
-const REST: &str = "ALTER SYSTEM RESET pg_stat_statements.track";
+const REST: &str = "ALTER SYSTEM SET pg_stat_statements.track = 'none'";
 
 /// Counts, or cannot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +18,8 @@ pub enum Counter {
 
 impl Counter {
     pub async fn install(admin: &Client) -> anyhow::Result<()> {
-        Ok(admin.batch_execute("CREATE EXTENSION pg_stat_statements").await?)
+        admin.batch_execute("CREATE EXTENSION pg_stat_statements").await?;
+        Self::Installed.stop(admin).await
     }
 
     /// From zero, in all sessions that begin from now on.
