@@ -58,12 +58,14 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            // Two transactions can commit while two more are judged; more lanes make batches smaller, not faster.
-            lanes: 4,
+            // One transaction commits while the other is judged. More lanes make batches smaller, and a transaction has a
+            // price of its own: with 64 callers on two cores, an action costs Postgres half as much with two lanes as with
+            // four (`DEED_LANES=4 BENCH_ONLY=session/64 make bench`).
+            lanes: 2,
             // About a second's worth at a thousand transactions of small batches.
             queue: 4_096,
-            // A batch of this size keeps its locks for some milliseconds.
-            batch: 128,
+            // A batch of this size keeps its locks for some tens of milliseconds; a row costs least in a large one.
+            batch: 512,
             // Two of the largest results that one call may carry.
             batch_bytes: 8 * 1024 * 1024,
             apart: 4,
