@@ -29,6 +29,8 @@ pub enum Broken {
     RenewalRefusesDecision,
     /// After a failover somebody holds a grant that the new primary does not know.
     GrantUnknown,
+    /// Evidence confirmed an action by an external id that already proved another one.
+    ProofShared,
 }
 
 /// One call as it was judged.
@@ -65,6 +67,7 @@ pub fn check(arrival: &Arrival<'_>) -> Consequences {
         .or_else(|| tokens(arrival, after))
         .or_else(|| finality(arrival, after))
         .or_else(|| evidence(arrival))
+        .or_else(|| uniqueness(arrival, after))
         .or_else(|| answers(arrival));
     let events = &arrival.judgement.events;
     let resend = after
@@ -112,6 +115,17 @@ fn evidence(arrival: &Arrival<'_>) -> Option<Broken> {
     let kept = arrival.judgement.events.iter().filter(kept).count();
     let expected = usize::from(brings && arrival.remembered.request.is_none());
     (arrival.judgement.reply.is_ok() && kept != expected).then_some(Broken::EvidenceLost)
+}
+
+fn uniqueness(arrival: &Arrival<'_>, after: Option<&Action>) -> Option<Broken> {
+    let confirmed = |row: &Action| row.state == State::Confirmed;
+    let confirms = after.is_some_and(confirmed) && !arrival.before.is_some_and(confirmed);
+    let others = arrival
+        .remembered
+        .external_id
+        .as_ref()
+        .is_some_and(|key| *key != arrival.command.key);
+    (confirms && others).then_some(Broken::ProofShared)
 }
 
 fn answers(arrival: &Arrival<'_>) -> Option<Broken> {

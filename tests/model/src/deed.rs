@@ -142,6 +142,17 @@ impl Deed {
         })
     }
 
+    /// What is written before anybody calls.
+    pub fn first(&self) -> Arc<Store> {
+        let mut ledger = Ledger::default();
+        if let Some(rival) = &self.words.rival {
+            for id in &self.words.ids {
+                ledger.register(rival, self.words.spec.tool.as_str(), id.as_str());
+            }
+        }
+        self.kept(ledger)
+    }
+
     /// The row.
     pub fn row<'a>(&self, store: &'a Store) -> Option<&'a Action> {
         store.ledger.row(&self.words.key)

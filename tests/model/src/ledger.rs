@@ -37,6 +37,16 @@ impl Ledger {
         self.effects.get(&name)
     }
 
+    /// From now on the external id proves this action, unless it proves one already.
+    pub fn register(&mut self, key: &ActionKey, tool: &str, external_id: &str) {
+        let name = (
+            key.namespace.as_str().to_owned(),
+            tool.to_owned(),
+            external_id.to_owned(),
+        );
+        self.effects.entry(name).or_insert_with(|| key.clone());
+    }
+
     /// What is remembered of a call.
     pub fn recall(&self, command: &Command) -> Remembered {
         let (token, external_id) = named(&command.ask);
@@ -74,12 +84,7 @@ impl Ledger {
     pub fn keep(&mut self, key: &ActionKey, judgement: &Judgement) {
         let Some(next) = &judgement.next else { return };
         if let Some(external_id) = &judgement.registers {
-            let name = (
-                key.namespace.as_str().to_owned(),
-                next.spec.tool.as_str().to_owned(),
-                external_id.as_str().to_owned(),
-            );
-            self.effects.entry(name).or_insert_with(|| key.clone());
+            self.register(key, next.spec.tool.as_str(), external_id.as_str());
         }
         self.rows.insert(key.clone(), (**next).clone());
         let history = self.history.entry(key.clone()).or_default();

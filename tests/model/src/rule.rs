@@ -40,6 +40,8 @@ pub enum Rule {
     AbsenceOutweighsReceipts,
     /// C13: a send is over with its lease.
     SendTimeoutIgnored,
+    /// C14: an external id proves any number of actions.
+    ProofsAreShared,
     /// C16: a renewal moves the version.
     RenewalsMoveTheVersion,
     /// C17: what was accepted is done or visible at once.
@@ -66,6 +68,9 @@ impl Rule {
     ) {
         if self == Self::RequestsAreForgotten {
             remembered.request = None;
+        }
+        if self == Self::ProofsAreShared {
+            remembered.external_id = None;
         }
         let Some(row) = row else { return };
         match (self, &mut command.ask) {

@@ -61,6 +61,8 @@ pub enum Habit {
     CutOff,
     /// The standby follows when it likes, and nobody waits for it.
     LazyStandby,
+    /// Another action has named the effect's external id first. Of that action only this can be seen from here.
+    Contested,
 }
 
 /// What the operator may decide.

@@ -135,9 +135,8 @@ pub struct State {
 }
 
 impl State {
-    /// The beginning of a world.
-    pub fn first(setting: &Setting) -> Self {
-        let store = Arc::new(Store::default());
+    /// The beginning of a world, with what is written then.
+    pub fn first(setting: &Setting, store: Arc<Store>) -> Self {
         let worker = |claims| Worker {
             doing: Doing::Idle,
             claims,

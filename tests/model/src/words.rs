@@ -25,8 +25,11 @@ pub struct Words {
     pub key: ActionKey,
     /// What it is.
     pub spec: Specification,
+    /// Another action, that has named every effect first.
+    pub rival: Option<ActionKey>,
+    /// What the receiver calls its effects.
+    pub ids: Vec<ExternalId>,
     callers: Vec<Caller>,
-    ids: Vec<ExternalId>,
     proof: Note,
     begins: bool,
     reports_with_spec: bool,
@@ -66,6 +69,15 @@ impl Words {
                 .into_iter()
                 .map(caller)
                 .collect::<anyhow::Result<_>>()?,
+            rival: setting
+                .has(Habit::Contested)
+                .then(|| {
+                    anyhow::Ok(ActionKey {
+                        namespace: Namespace::new("shop")?,
+                        action_id: ActionId::new("order-2")?,
+                    })
+                })
+                .transpose()?,
             ids: (0..8).map(id).collect::<anyhow::Result<_>>()?,
             proof: Note::new("looked at the receiver")?,
             begins: !setting.has(Habit::BeginApart),

@@ -48,6 +48,7 @@ impl Claim {
             Self::Step(Broken::ProofIgnored) => "nobody begins against proof",
             Self::Step(Broken::RenewalRefusesDecision) => "renewals refuse no decision",
             Self::Step(Broken::GrantUnknown) => "no grant is unknown after a failover",
+            Self::Step(Broken::ProofShared) => "one effect proves one action",
         }
     }
 }
@@ -161,7 +162,7 @@ impl Model for World {
     type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
-        vec![State::first(&self.setting)]
+        vec![State::first(&self.setting, self.deed.first())]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Step>) {
@@ -216,7 +217,8 @@ impl Model for World {
             AbsenceSpentTwice,
             ProofIgnored,
             RenewalRefusesDecision,
-            GrantUnknown
+            GrantUnknown,
+            ProofShared
         ));
         let sights = sometimes!(
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23

@@ -2,7 +2,8 @@
 //! that alone. In the first the claim holds, in the second the checker finds how it is broken. A claim that nothing could
 //! break would prove nothing.
 //!
-//! Of part C of the scenarios, C14 needs two actions and is out of reach of a world with one.
+//! Worlds have one action. Of the second one that C14 needs, the only thing that the first can see is there: the external id
+//! that it has named.
 
 mod premises;
 mod rules;

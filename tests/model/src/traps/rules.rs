@@ -57,6 +57,17 @@ fn attempts() -> Vec<Trap> {
             hiding(5),
         ),
         rule(
+            "C14",
+            "an external id proves any number of actions",
+            Rule::ProofsAreShared,
+            Claim::Step(Broken::ProofShared),
+            Setting {
+                decisions: 1,
+                words: &[Word::Confirmed],
+                ..world(serialized(), 3, [1, 1], &[Habit::Contested, Habit::GoesOn])
+            },
+        ),
+        rule(
             "C19",
             "a send without begin is no attempt",
             Rule::UngatedIsNoAttempt,
