@@ -59,8 +59,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             // One transaction commits while the other is judged. More lanes make batches smaller, and a transaction has a
-            // price of its own: with 64 callers on two cores, an action costs Postgres half as much with two lanes as with
-            // four (`DEED_LANES=4 BENCH_ONLY=session/64 make bench`).
+            // price of its own: with 64 callers on two cores, an action costs Postgres half as much again with four lanes
+            // (`DEED_LANES=4 BENCH_ONLY=session/64 make bench`).
             lanes: 2,
             // About a second's worth at a thousand transactions of small batches.
             queue: 4_096,
