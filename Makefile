@@ -69,7 +69,7 @@ bench bench-growth soak:
 
 bench-core:
 	@$(SETUP) base
-	cargo bench --package deed-core --package deed-server $(BENCH_ARGS)
+	cargo bench --package deed-core --package deed-server --bench decide --bench batches $(BENCH_ARGS)
 
 # CHAOS_SECONDS (60) and CHAOS_SEED (random) say how long and which, CHAOS_DATA keeps logs and databases in a directory.
 chaos:
