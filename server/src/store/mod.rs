@@ -1,8 +1,8 @@
 //! What the server needs of a store, in the words of the protocol. The store remembers; it decides nothing.
 //!
 //! A transaction has two halves, each one round trip: [`Transact::read`] locks the rows and reads the database's time
-//! after the locks are held, [`Transact::write`] writes what the core judged and commits. Between the two the core
-//! judges; nothing else happens while locks are held.
+//! after the locks are held (and asks history once more, where a call may be a repeat), [`Transact::write`] writes what
+//! the core judged and commits. Between the two the core judges; nothing else happens while locks are held.
 
 mod asking;
 mod columns;

@@ -1,4 +1,5 @@
-//! The committer's side of Postgres: one transaction at a time on one connection, two round trips each.
+//! The committer's side of Postgres: one transaction at a time on one connection, two round trips each, or three
+//! where history is asked.
 //!
 //! Every statement is unnamed and every setting ends with its transaction, so that a transaction pooler may stand in
 //! between. The statements of a half are sent together and answered together.

@@ -1,3 +1,2 @@
--- A statement of its own, after the locks are held: beats the frozen clock, where a time read before a wait for a lock
--- makes a lease that has lapsed meanwhile look live.
+-- The database's time, for screens. A transaction reads it after its locks are held, in `deed_lock` and `deed_lock_free`.
 SELECT clock_timestamp() AS now
